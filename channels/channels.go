@@ -1,0 +1,72 @@
+// Package channels carries messages between people and the engine. An Adapter speaks one platform; the
+// Hub hands each of its messages to the engine in the order of its conversation, and only then lets it be
+// acknowledged; the delivery renders what the outbox names and sends it, in order, with its receipts.
+package channels
+
+import (
+	"context"
+	"time"
+
+	"parley/core"
+	"parley/core/turn"
+	"parley/render"
+)
+
+// Turns is what a channel asks of the engine.
+type Turns interface {
+	// Accept stores one message and does what it means, in one transaction. It returns once that is durable:
+	// only then may the platform be told that the message arrived. The same message again is Duplicate.
+	Accept(ctx context.Context, m core.Message) (turn.Accepted, error)
+	// Settle ends an input by name: a button, a request. The error of a refused answer is a *core.AnswerError.
+	Settle(ctx context.Context, s turn.Settlement) (core.Input, error)
+	// Outbox, Sent and Failed drive delivery; Wake hints that rows may wait.
+	Outbox(ctx context.Context, channel string, limit int) (rows []core.Out, next time.Time, err error)
+	Sent(ctx context.Context, row core.Out, r core.Receipt) error
+	Failed(ctx context.Context, row core.Out, f turn.Failure) error
+	Wake(channel string) (<-chan struct{}, func())
+	// Show loads what an outbox row names, for rendering.
+	Show(ctx context.Context, row core.Out) (turn.Shown, error)
+	// Idle waits until the conversation stands still: no run is running and nothing of it waits to be sent.
+	Idle(ctx context.Context, c core.ConversationID) error
+}
+
+// Adapter is one platform.
+type Adapter interface {
+	// Name is the channel's name in the configuration.
+	Name() string
+	// Dialect is how the platform shows text, with its limits.
+	Dialect() render.Dialect
+	// Run receives until ctx ends. It hands each message to the sink and acknowledges it to the platform only
+	// after the sink returned nil. A permanent failure (a bad token) is returned as a *Permanent.
+	Run(ctx context.Context, sink Sink) error
+	// Send shows one part. A *SendError says whether it may have gone through and when to try again.
+	Send(ctx context.Context, to Target, part render.Part) (Sent, error)
+	// Edit replaces a part that was sent. ErrCannotEdit where the platform has no edits.
+	Edit(ctx context.Context, to Target, message string, part render.Part) error
+	// Typing shows for a few seconds that the agent works, where the platform can.
+	Typing(ctx context.Context, to Target) error
+}
+
+// Sink takes what an adapter received.
+type Sink interface {
+	// Message returns nil once the message is durable.
+	Message(ctx context.Context, m core.Message) error
+	// Press is a native button of a prompt.
+	Press(ctx context.Context, p Press) (PressOutcome, error)
+}
+
+// Target is where a part goes.
+type Target struct {
+	Place core.Place
+	// ReplyTo is the platform's message the part answers, "" for none.
+	ReplyTo string
+	// Key is an idempotency key for platforms that honour one: the same at every try of this part.
+	Key string
+}
+
+// Sent is the platform's word for a part that was sent.
+type Sent struct {
+	Message string
+	Order   uint64
+	At      time.Time
+}
