@@ -5,6 +5,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"parley/core"
@@ -70,3 +71,50 @@ type Sent struct {
 	Order   uint64
 	At      time.Time
 }
+
+// Press is a native button of a prompt: it does what typing Reply would do, and names its input.
+type Press struct {
+	Input        core.InputID
+	Reply        string
+	Step         int // the Draft.Step of the prompt it stands under
+	From         core.PersonID
+	Conversation core.ConversationID
+	// ID is the platform's identity of the press.
+	ID string
+}
+
+// PressOutcome is the line for the person who pressed, alone; "" if there is nothing to say.
+type PressOutcome struct {
+	Line string
+}
+
+// Permanent is a failure that waiting does not mend; Hint says what the operator must do.
+type Permanent struct {
+	Channel string
+	Hint    string
+	Err     error
+}
+
+func (e *Permanent) Error() string { return "channel " + e.Channel + ": " + e.Hint + ": " + e.Err.Error() }
+func (e *Permanent) Unwrap() error { return e.Err }
+
+// SendError is an attempt to send or edit that failed.
+type SendError struct {
+	// Unsure says that it may have gone through: the connection broke after the request was sent.
+	Unsure bool
+	// Permanent says that the target will not take it, now or later.
+	Permanent bool
+	// Refused says that the platform would not take the part's form; plain text may do.
+	Refused bool
+	// After is how long the platform asks to wait, 0 if it did not say.
+	After time.Duration
+	// Moved, if not "", is where the conversation stands now.
+	Moved core.Place
+	Err   error // without secrets
+}
+
+func (e *SendError) Error() string { return e.Err.Error() }
+func (e *SendError) Unwrap() error { return e.Err }
+
+// ErrCannotEdit is returned by Edit where the platform has no edits.
+var ErrCannotEdit = errors.New("this channel cannot edit")
