@@ -95,7 +95,9 @@ type Permanent struct {
 	Err     error
 }
 
-func (e *Permanent) Error() string { return "channel " + e.Channel + ": " + e.Hint + ": " + e.Err.Error() }
+func (e *Permanent) Error() string {
+	return "channel " + e.Channel + ": " + e.Hint + ": " + e.Err.Error()
+}
 func (e *Permanent) Unwrap() error { return e.Err }
 
 // SendError is an attempt to send or edit that failed.

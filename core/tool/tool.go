@@ -177,4 +177,3 @@ func (e *ErrDeclined) Error() string {
 	}
 	return fmt.Sprintf("declined by %s", e.By)
 }
-
