@@ -29,6 +29,11 @@ type Turns interface {
 	Show(ctx context.Context, row core.Out) (turn.Shown, error)
 	// Idle waits until the conversation stands still: no run is running and nothing of it waits to be sent.
 	Idle(ctx context.Context, c core.ConversationID) error
+	// Working lists the conversations of a channel whose run is running now, for typing indicators. It
+	// reads memory only.
+	Working(ctx context.Context, channel string) ([]core.ConversationID, error)
+	// Waiting lists the pending inputs that are shown or to be shown in a conversation, in their order.
+	Waiting(ctx context.Context, c core.ConversationID) ([]core.Input, error)
 }
 
 // Adapter is one platform.
@@ -63,7 +68,19 @@ type Target struct {
 	ReplyTo string
 	// Key is an idempotency key for platforms that honour one: the same at every try of this part.
 	Key string
+	// Voice says who speaks, for a channel that shows it.
+	Voice Voice
 }
+
+// Voice is who speaks in a part.
+type Voice string
+
+// The voices.
+const (
+	VoiceSay  Voice = "say"  // the agent
+	VoiceAsk  Voice = "ask"  // a prompt
+	VoiceNote Voice = "note" // Parley itself
+)
 
 // Sent is the platform's word for a part that was sent.
 type Sent struct {
@@ -120,3 +137,13 @@ func (e *SendError) Unwrap() error { return e.Err }
 
 // ErrCannotEdit is returned by Edit where the platform has no edits.
 var ErrCannotEdit = errors.New("this channel cannot edit")
+
+// ErrNoTyping is returned by Typing where the platform never shows it: it is not called again.
+var ErrNoTyping = errors.New("this channel does not show typing")
+
+// Redelivers is what an adapter says of a platform that cannot hand a message in again after Sink.Message
+// failed. An adapter without it redelivers. Where Redelivers is false the Hub tells the person to try again.
+type Redelivers interface{ Redelivers() bool }
+
+// Readiness is implemented by adapters that know whether they are connected: nil, or why not.
+type Readiness interface{ Ready() error }

@@ -27,6 +27,9 @@ type Message struct {
 	Command string `json:"command,omitempty"`
 	// Lang is the person's language as a BCP 47 tag where the platform tells it.
 	Lang string `json:"lang,omitempty"`
+	// NotBefore delays a message of a sender who is over the rate limit: it starts no run before this
+	// time. Answers, commands and cancel are not held back.
+	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
 // File is an attachment of a message, named to the model and never opened.
