@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Message is what a person said, as a channel hands it in. It is stored before it is acknowledged.
 type Message struct {
@@ -20,8 +23,10 @@ type Message struct {
 	ReplyTo string `json:"replyTo,omitempty"`
 	// Shared says that other people read along: a group, a channel, a thread of one.
 	Shared bool `json:"shared,omitempty"`
-	// Addressed says that the bot is meant: a direct chat, a mention, a reply to it, its own thread.
+	// Addressed says that the bot is meant: a direct chat, a mention, a reply to it.
 	Addressed bool `json:"addressed,omitempty"`
+	// Thread says that it stands in a thread the bot is part of, where every message is heard.
+	Thread bool `json:"thread,omitempty"`
 	// Command is a platform command without its slash ("cancel", "help", "start", "status", "inbox"),
 	// "" for ordinary text.
 	Command string `json:"command,omitempty"`
@@ -38,6 +43,9 @@ type File struct {
 	Type string `json:"type,omitempty"`
 	Size int64  `json:"size,omitempty"` // bytes
 }
+
+// Empty reports whether the message has no text: it never answers and never supersedes.
+func (m Message) Empty() bool { return strings.TrimSpace(m.Text) == "" }
 
 // Conversation is one agent's one history at one place, and what is open there.
 type Conversation struct {
