@@ -37,6 +37,10 @@ const (
 // Part is one message as it is sent.
 type Part struct {
 	Text string
+	// Plain is Text without the dialect's marks and escapes: what is sent instead where the platform refuses
+	// the marked text, and what is kept to recognise quoted lines. It is never longer than Text, except that
+	// no mention in it is live either.
+	Plain string
 	// Spans mark ranges of Text, for the style Entities.
 	Spans []Span
 	// Buttons do exactly what the typed reply does. Only the last part of a prompt has any.
