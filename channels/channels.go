@@ -98,6 +98,8 @@ type Press struct {
 	Conversation core.ConversationID
 	// ID is the platform's identity of the press.
 	ID string
+	// Lang is the person's language where the platform tells it.
+	Lang string
 }
 
 // PressOutcome is the line for the person who pressed, alone; "" if there is nothing to say.
@@ -144,6 +146,12 @@ var ErrNoTyping = errors.New("this channel does not show typing")
 // Redelivers is what an adapter says of a platform that cannot hand a message in again after Sink.Message
 // failed. An adapter without it redelivers. Where Redelivers is false the Hub tells the person to try again.
 type Redelivers interface{ Redelivers() bool }
+
+// Namer is implemented by adapters that can write a person the way their platform shows them, without
+// waking anybody; "" where they cannot.
+type Namer interface {
+	NameOf(place core.Place, who core.PersonID) string
+}
 
 // Readiness is implemented by adapters that know whether they are connected: nil, or why not.
 type Readiness interface{ Ready() error }

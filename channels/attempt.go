@@ -1,0 +1,170 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"parley/core"
+	"parley/core/turn"
+	"parley/render"
+)
+
+// send shows lines in order, from the first that is not known to be sent. Of a row that ends with a prompt
+// the receipt names the prompt's parts only: a reply to the agent's words is no reply to the prompt.
+func (d *delivery) send(ctx context.Context, row core.Out, lines []Line) (core.Receipt, *turn.Failure) {
+	ids := slices.Clone(row.Parts)
+	last := Sent{At: d.now()}
+	for i := len(ids); i < len(lines); i++ {
+		to := d.targetOf(row, i)
+		to.Voice = lines[i].Voice
+		sent, fail := d.sendPart(ctx, row, i, to, lines[i].Part)
+		if fail != nil {
+			fail.Sent = ids
+			return core.Receipt{}, fail
+		}
+		ids, last = append(ids, sent.Message), sent
+	}
+	r := core.Receipt{Order: last.Order, At: last.At}
+	if r.At.IsZero() {
+		r.At = d.now()
+	}
+	prompt := len(lines) > 0 && lines[len(lines)-1].Voice == VoiceAsk
+	for i, id := range ids {
+		if id != "" && (!prompt || i < len(lines) && lines[i].Voice == VoiceAsk) {
+			r.Messages = append(r.Messages, id)
+		}
+	}
+	return r, nil
+}
+
+// sendPart shows one part: as it is, as plain text where the platform refuses its form, at its new place
+// where the conversation has moved. An attempt that may have gone through is repeated once by a later try;
+// the second such counts as sent, without a message id.
+func (d *delivery) sendPart(ctx context.Context, row core.Out, i int, to Target, part render.Part) (Sent, *turn.Failure) {
+	plain, moved := false, false
+	for {
+		sent, err := d.Adapter.Send(ctx, to, part)
+		if err == nil {
+			return sent, nil
+		}
+		var se *SendError
+		if !errors.As(err, &se) {
+			se = &SendError{Unsure: true, Err: err}
+		}
+		switch {
+		case se.Moved != "" && !moved:
+			moved, to.Place = true, se.Moved
+			d.move(row.Conversation, se.Moved)
+		case se.Refused && !plain && part.File == nil:
+			d.log.Warn("the platform refused a part's form, it is sent as plain text", "conversation", row.Conversation, "row", row.Seq, "err", err)
+			plain, part = true, render.Part{Text: part.Plain, Plain: part.Plain}
+		case se.Unsure && ctx.Err() == nil && d.unsureTwice(row, i):
+			return Sent{At: d.now()}, nil
+		default:
+			return Sent{}, &turn.Failure{
+				Unsure: se.Unsure, Permanent: se.Permanent || se.Refused, After: se.After, Err: err.Error(),
+			}
+		}
+	}
+}
+
+// edit brings the prompts of the row's input up to date. Where a platform has no edits the outcome is said
+// in a line of its own, if it was not to be seen already.
+func (d *delivery) edit(ctx context.Context, v render.View, s turn.Shown) (core.Receipt, *turn.Failure) {
+	done := core.Receipt{At: d.now()}
+	if s.Input == nil {
+		return done, nil
+	}
+	var unseen bool
+	parts := render.Closed(v, *s.Input, inputCall(s))
+	for _, p := range s.Input.Prompts {
+		if p.Conversation != s.Row.Conversation || len(p.Messages) == 0 || len(parts) == 0 {
+			continue
+		}
+		err := ErrCannotEdit
+		if v.Dialect.Edits {
+			err = d.editOne(ctx, s.Row, p.Messages[len(p.Messages)-1], parts[len(parts)-1])
+		}
+		var se *SendError
+		switch {
+		case err == nil:
+		case errors.Is(err, ErrCannotEdit):
+			unseen = unseen || p.ClosedAt.IsZero()
+		case errors.As(err, &se) && se.Permanent:
+			d.log.Warn("a prompt could not be edited", "conversation", p.Conversation, "err", err)
+		default:
+			return done, &turn.Failure{After: after(err), Sent: s.Row.Parts, Err: err.Error()}
+		}
+	}
+	if !unseen || !outcomeUnseen(*s.Input) {
+		return done, nil
+	}
+	r, fail := d.send(ctx, s.Row, voiced(VoiceNote, parts))
+	return core.Receipt{At: r.At}, fail
+}
+
+// editOne replaces one message; as plain text where the platform refuses the form.
+func (d *delivery) editOne(ctx context.Context, row core.Out, message string, part render.Part) error {
+	to := d.targetOf(row, 0)
+	to.ReplyTo, to.Voice = "", VoiceAsk
+	err := d.Adapter.Edit(ctx, to, message, part)
+	var se *SendError
+	if errors.As(err, &se) && se.Refused {
+		err = d.Adapter.Edit(ctx, to, message, render.Part{Text: part.Plain, Plain: part.Plain})
+		if errors.As(err, &se) && se.Refused {
+			se.Permanent = true
+		}
+	}
+	return err
+}
+
+func after(err error) (wait time.Duration) {
+	var se *SendError
+	if errors.As(err, &se) {
+		return se.After
+	}
+	return 0
+}
+
+// targetOf is where part i of a row goes; only the first answers a message.
+func (d *delivery) targetOf(row core.Out, i int) Target {
+	to := target(row.Conversation, "")
+	if i == 0 {
+		to.ReplyTo = row.ReplyTo
+	}
+	to.Key = key(row, i)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if place, ok := d.moved[row.Conversation]; ok {
+		to.Place = place
+	}
+	return to
+}
+
+func (d *delivery) move(c core.ConversationID, place core.Place) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.moved[c] = place
+}
+
+// unsureTwice remembers that part i of the row may have gone through, and reports whether that was so
+// before. It is known per process: after a restart one more copy may follow, rather than a part be lost.
+func (d *delivery) unsureTwice(row core.Out, i int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := key(row, -1)
+	if before, ok := d.unsure[k]; ok && before == i {
+		return true
+	}
+	d.unsure[k] = i
+	return false
+}
+
+// settle forgets what was remembered of a row.
+func (d *delivery) settle(row core.Out) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.unsure, key(row, -1))
+}

@@ -1,0 +1,210 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/core/turn"
+	"parley/render"
+)
+
+// pollOutbox is how long a lost hint may delay a row; storeRetry how long a failed store is left alone.
+const (
+	pollOutbox = 15 * time.Second
+	storeRetry = time.Second
+)
+
+// delivery sends what the outbox of one channel holds: the rows of a conversation in order, those of
+// different conversations side by side.
+type delivery struct {
+	*port
+	grace    time.Duration
+	parallel int
+	// started tells rows that a process before this one may have tried from those it cannot have.
+	started time.Time
+	freed   chan struct{}
+
+	mu   sync.Mutex
+	busy map[core.ConversationID]bool
+	// unsure is, by row, the part whose last attempt in this process may have gone through.
+	unsure map[string]int
+	moved  map[core.ConversationID]core.Place
+}
+
+func newDelivery(p *port, cfg Config) *delivery {
+	return &delivery{
+		port: p, grace: cfg.Grace, parallel: cfg.Parallel, started: cfg.Now(),
+		freed:  make(chan struct{}, 1),
+		busy:   map[core.ConversationID]bool{},
+		unsure: map[string]int{}, moved: map[core.ConversationID]core.Place{},
+	}
+}
+
+// run delivers until ctx ends. What is being sent then has the grace to finish; what does not stays in the
+// outbox, and is sent again by the next process with the mark of a copy.
+func (d *delivery) run(ctx context.Context) {
+	wake, stop := d.turns.Wake(d.name)
+	defer stop()
+	send, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	var workers sync.WaitGroup
+	for ctx.Err() == nil {
+		wait := d.start(ctx, send, &workers)
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-d.freed:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	late := time.AfterFunc(d.grace, cut)
+	workers.Wait()
+	late.Stop()
+}
+
+// start begins to send every row that can be, and returns when to look again at the latest.
+func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) time.Duration {
+	// Rows in flight are listed too, so that twice the bound never hides a free conversation.
+	rows, next, err := d.turns.Outbox(ctx, d.name, 2*d.parallel)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.log.Error("the outbox could not be read", "err", err)
+		}
+		return storeRetry
+	}
+	for _, row := range rows {
+		if d.take(row.Conversation) {
+			workers.Go(func() {
+				defer d.free(row.Conversation)
+				d.work(send, row)
+			})
+		}
+	}
+	if next.IsZero() {
+		return pollOutbox
+	}
+	return min(max(next.Sub(d.now()), 0), pollOutbox)
+}
+
+func (d *delivery) take(c core.ConversationID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.busy[c] || len(d.busy) >= d.parallel {
+		return false
+	}
+	d.busy[c] = true
+	return true
+}
+
+func (d *delivery) free(c core.ConversationID) {
+	d.mu.Lock()
+	delete(d.busy, c)
+	d.mu.Unlock()
+	select {
+	case d.freed <- struct{}{}:
+	default:
+	}
+}
+
+// work sends one row and records what became of it.
+func (d *delivery) work(ctx context.Context, row core.Out) {
+	receipt, fail, err := d.try(ctx, row)
+	record := func(ctx context.Context) error { return d.turns.Sent(ctx, row, receipt) }
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			d.log.Error("a row of the outbox could not be loaded", "conversation", row.Conversation, "row", row.Seq, "err", err)
+			sleep(ctx, storeRetry)
+		}
+		return
+	case fail != nil:
+		if ctx.Err() != nil {
+			return // cut at the end: the row stays as it is
+		}
+		d.log.Warn("not sent", "conversation", row.Conversation, "row", row.Seq, "kind", row.Kind,
+			"permanent", fail.Permanent, "unsure", fail.Unsure, "tries", row.Tries+1, "err", fail.Err)
+		record = func(ctx context.Context) error { return d.turns.Failed(ctx, row, *fail) }
+	}
+	if fail == nil || fail.Permanent {
+		d.settle(row)
+	}
+	d.record(ctx, row, record)
+}
+
+// record stores a receipt, again and again if need be: what was sent must not be sent twice. It gives up
+// with the grace of the end.
+func (d *delivery) record(ctx context.Context, row core.Out, store func(context.Context) error) {
+	for {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.grace)
+		err := store(try)
+		cancel()
+		switch {
+		case err == nil, errors.Is(err, turn.ErrNotFound):
+			return
+		case ctx.Err() != nil:
+			d.log.Error("a receipt was not stored: the row may be sent again", "conversation", row.Conversation, "row", row.Seq, "err", err)
+			return
+		}
+		d.log.Error("a receipt could not be stored, it is tried again", "conversation", row.Conversation, "row", row.Seq, "err", err)
+		sleep(ctx, storeRetry)
+	}
+}
+
+// try renders and sends one row. err says that it could not be loaded; nothing was sent then.
+func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail *turn.Failure, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.log.Error("sending a row panicked", "panic", p, "stack", string(debug.Stack()))
+			fail = &turn.Failure{Err: fmt.Sprintf("panicked: %v", p)}
+		}
+	}()
+	s, err := d.turns.Show(ctx, row)
+	switch {
+	case errors.Is(err, turn.ErrNotFound):
+		return r, &turn.Failure{Permanent: true, Err: "what it names is gone"}, nil
+	case err != nil:
+		return r, nil, err
+	}
+	defer d.typing.quiet(ctx, row.Conversation)()
+	v := d.viewOf(s)
+	if row.Kind == core.OutEdit {
+		r, fail = d.edit(ctx, v, s)
+		return r, fail, nil
+	}
+	r, fail = d.send(ctx, row, Lines(v, s))
+	return r, fail, nil
+}
+
+// viewOf is how the row's conversation sees things. A row that this process did not write, or that may have
+// gone through, is marked as a copy; not where its first parts are known, which must split as they did.
+func (d *delivery) viewOf(s turn.Shown) render.View {
+	v := d.view(s.Lang, s.Conversation.Shared)
+	v.Agent = s.Agent
+	if !s.Now.IsZero() {
+		v.Now = s.Now
+	}
+	v.Again = len(s.Row.Parts) == 0 && (s.Row.Unsure > 0 || s.Row.CreatedAt.Before(d.started))
+	if n, ok := d.Adapter.(Namer); ok {
+		_, _, place := s.Row.Conversation.Parts()
+		v.Names = func(who core.PersonID) string {
+			if name := n.NameOf(place, who); name != "" {
+				return name
+			}
+			return string(who)
+		}
+	}
+	return v
+}
+
+// key names one part of one row, the same at every try and in every process.
+func key(row core.Out, part int) string {
+	return core.Digest(string(row.Conversation), strconv.FormatUint(row.Seq, 10), strconv.Itoa(part))
+}

@@ -1,0 +1,101 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/core"
+	"parley/core/turn"
+	"parley/render"
+)
+
+// sink is the entrance of one channel.
+type sink struct{ *port }
+
+// Message accepts m in the order of its conversation and returns once it is durable. Where storing fails,
+// the error goes to the adapter and to the messages that stand behind it, so that the platform hands all of
+// them in again in their order; a platform that cannot is told to the person instead.
+func (s sink) Message(ctx context.Context, m core.Message) error {
+	if m.Conversation.Channel() != s.name {
+		return fmt.Errorf("channel %s: message %s is of conversation %s: the adapter made its id for another channel", s.name, m.ID, m.Conversation)
+	}
+	if !s.Access.Allows(m.From) {
+		s.refuse(m)
+		return nil
+	}
+	t, err := s.lanes.enter(ctx, m.Conversation)
+	if err != nil {
+		return err
+	}
+	m.NotBefore = s.limit.take(m.From, s.now())
+	got, err := s.turns.Accept(ctx, m)
+	redelivers := s.redelivers()
+	if err != nil && redelivers {
+		s.lanes.leave(m.Conversation, t, err)
+	} else {
+		s.lanes.leave(m.Conversation, t, nil)
+	}
+	if err != nil {
+		s.limit.giveBack(m.From)
+		s.log.Error("message not stored", "conversation", m.Conversation, "message", m.ID, "err", err)
+		if !redelivers && ctx.Err() == nil {
+			s.sayAside(m, render.Note(s.view(m.Lang, m.Shared), tryAgain))
+		}
+		return fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
+	}
+	if got.Duplicate || !startsTurn(got.Did) {
+		s.limit.giveBack(m.From)
+	}
+	s.typing.poke()
+	return nil
+}
+
+// startsTurn reports whether the message counts against the limit: answers and cancel are free.
+func startsTurn(d core.Doing) bool {
+	switch d {
+	case core.DoStart, core.DoQueue, core.DoSupersede:
+		return true
+	}
+	return false
+}
+
+func (p *port) redelivers() bool {
+	r, ok := p.Adapter.(Redelivers)
+	return !ok || r.Redelivers()
+}
+
+// refuse tells a person who is not let in their id, once, where they meant the bot.
+func (p *port) refuse(m core.Message) {
+	if m.From == "" || !m.Addressed && m.Shared {
+		return
+	}
+	if !p.told.first(m.From) {
+		return
+	}
+	p.log.Info("refused", "person", m.From)
+	p.sayAside(m, render.Reply(p.view(m.Lang, m.Shared), refusal(m.From)))
+}
+
+// Press settles the input a button names, by the same rules as a typed answer. The line says why not, or
+// that the answer was not stored; in that case there is an error too.
+func (s sink) Press(ctx context.Context, p Press) (PressOutcome, error) {
+	if !s.Access.Allows(p.From) {
+		return PressOutcome{Line: refusal(p.From)}, nil
+	}
+	v := s.view(p.Lang, true)
+	in, err := s.turns.Settle(ctx, turn.Settlement{
+		Input: p.Input, From: p.From, Via: "button", Typed: p.Reply, Step: p.Step,
+	})
+	var no *core.AnswerError
+	switch {
+	case err == nil:
+		s.typing.poke()
+		return PressOutcome{}, nil
+	case errors.As(err, &no):
+		return PressOutcome{Line: pressLine(v, in, no, p.From)}, nil
+	default:
+		s.log.Error("answer not stored", "input", p.Input, "err", err)
+		return PressOutcome{Line: line(render.Note(v, tryAgain))}, fmt.Errorf("settle input %s: %w", p.Input, err)
+	}
+}
