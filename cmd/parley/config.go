@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Config is the configuration file. Its shape is config.schema.json, and a test holds the two together;
+// config_check.go holds what a schema cannot say.
+type Config struct {
+	// Schema is for editors and read by nobody here.
+	Schema   string                 `json:"$schema,omitempty"`
+	Store    StoreConfig            `json:"store"`
+	API      APIConfig              `json:"api"`
+	Models   map[string]ModelConfig `json:"models"`
+	Agents   map[string]AgentConfig `json:"agents"`
+	Channels []ChannelConfig        `json:"channels"`
+
+	// Warnings are said once at start: what is allowed and probably not meant.
+	Warnings []string `json:"-"`
+}
+
+// StoreConfig says where everything is kept.
+type StoreConfig struct {
+	// Path of the file, relative to the configuration file; "" is parley.db beside it.
+	Path string `json:"path"`
+	// RetentionDays is how long ended runs are kept; 0 is for ever.
+	RetentionDays int `json:"retentionDays"`
+}
+
+// APIConfig is the HTTP side: webhooks of channels and the health check.
+type APIConfig struct {
+	Listen    string        `json:"listen"`    // host:port, "" for none
+	PublicURL string        `json:"publicURL"` // how the world reaches Listen
+	Tokens    []TokenConfig `json:"tokens"`
+}
+
+// TokenConfig is one API token. Tokens are checked and not used: this version has no REST API.
+type TokenConfig struct {
+	Name      string   `json:"name"`
+	Token     Secret   `json:"token"`
+	Agents    []string `json:"agents"`
+	SpeaksFor []string `json:"speaksFor"`
+	Admin     bool     `json:"admin"`
+}
+
+// ModelConfig names a model at a provider.
+type ModelConfig struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	APIKey   Secret `json:"apiKey"`
+	BaseURL  string `json:"baseURL"` // "" is the provider's own
+}
+
+// AgentConfig defines an agent.
+type AgentConfig struct {
+	Name         string     `json:"name"` // as people know it; "" is its id
+	Model        string     `json:"model"`
+	Instructions string     `json:"instructions"`
+	Builtins     []string   `json:"builtins"`
+	Ask          bool       `json:"ask"`
+	Locale       string     `json:"locale"`
+	MaxSteps     int        `json:"maxSteps"`  // 0 is the default, 30
+	MaxInputs    int        `json:"maxInputs"` // 0 is the default, 20
+	Redact       []string   `json:"redact"`
+	HumanInput   HumanInput `json:"humanInput"`
+	Intake       *Intake    `json:"intake"`
+}
+
+// HumanInput says who may answer and how long the agent waits.
+type HumanInput struct {
+	Expires      Expiry   `json:"expiresInSeconds"`
+	Approvers    []string `json:"approvers"`
+	Responders   string   `json:"responders"`
+	OnExpire     string   `json:"onExpire"`
+	SupersededBy string   `json:"supersededBy"`
+	NearMiss     string   `json:"nearMiss"`
+	Shared       string   `json:"shared"`
+	Notify       []string `json:"notify"`
+}
+
+// Expiry tells an absent number of seconds from null, which is for ever.
+type Expiry struct {
+	Set     bool
+	Never   bool
+	Seconds int64
+}
+
+// UnmarshalJSON reads a number of seconds or null. What is neither has been reported by the schema.
+func (e *Expiry) UnmarshalJSON(b []byte) error {
+	*e = Expiry{Set: true, Never: string(b) == "null"}
+	if !e.Never && json.Unmarshal(b, &e.Seconds) != nil {
+		*e = Expiry{}
+	}
+	return nil
+}
+
+// MarshalJSON is the inverse of UnmarshalJSON.
+func (e Expiry) MarshalJSON() ([]byte, error) {
+	if e.Never {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int64(e.Duration() / time.Second))
+}
+
+const defaultExpiry = 7 * 24 * time.Hour
+
+// Duration is how long an input waits; 0 is for ever.
+func (e Expiry) Duration() time.Duration {
+	switch {
+	case e.Never:
+		return 0
+	case !e.Set:
+		return defaultExpiry
+	default:
+		return time.Duration(e.Seconds) * time.Second
+	}
+}
+
+// Intake are the author's questions, asked before the first model call.
+type Intake struct {
+	Preamble  string           `json:"preamble"`
+	Questions []IntakeQuestion `json:"questions"`
+	When      string           `json:"when"` // thread-start (the default) or every-turn
+}
+
+// IntakeQuestion is one of them.
+type IntakeQuestion struct {
+	ID       string         `json:"id"`
+	Prompt   string         `json:"prompt"`
+	Options  []IntakeOption `json:"options"`
+	Multi    bool           `json:"multi"`
+	FreeText bool           `json:"freeText"`
+	// Defaults are values of options or one free text. nil: none; empty: none of these.
+	Defaults []string `json:"defaults"`
+}
+
+// IntakeOption is one choice.
+type IntakeOption struct {
+	Value string `json:"value"` // "" is the label
+	Label string `json:"label"`
+}
+
+// ChannelConfig is one surface where people speak to an agent.
+type ChannelConfig struct {
+	Name     string       `json:"name"`
+	Type     string       `json:"type"`
+	Agent    string       `json:"agent"`
+	BotToken Secret       `json:"botToken"`
+	APIURL   string       `json:"apiURL"`  // "" is the platform's own
+	Webhook  bool         `json:"webhook"` // at api.publicURL/channels/NAME, instead of polling
+	Access   AccessConfig `json:"access"`
+	Limits   LimitsConfig `json:"limits"`
+}
+
+// AccessConfig says who may speak. It is closed unless it names people or is public.
+type AccessConfig struct {
+	Allow  []string `json:"allow"`
+	Public bool     `json:"public"`
+}
+
+// LimitsConfig bounds what one person can send.
+type LimitsConfig struct {
+	// PerSenderPerMinute delays messages beyond it; 0 is no limit.
+	PerSenderPerMinute int `json:"perSenderPerMinute"`
+}

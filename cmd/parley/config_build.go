@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"parley/channels"
+	"parley/core"
+	"parley/core/turn"
+)
+
+// What the words of the configuration mean to the engine. The configuration has been checked by now, so
+// that nothing here can fail except where the checks themselves use it.
+
+func (a AgentConfig) human(c *Config, id string) core.HumanInput {
+	h := core.DefaultHumanInput()
+	h.Expires = a.HumanInput.Expires.Duration()
+	for _, s := range a.HumanInput.Approvers {
+		h.Approvers = append(h.Approvers, core.PersonID(s))
+	}
+	h.ApproversOnly = a.HumanInput.Responders == "approvers"
+	h.ResumeOnExpire = a.HumanInput.OnExpire == "resume"
+	h.SupersededByAnyone = a.HumanInput.SupersededBy == "anyone"
+	h.NearMissSupersedes = a.HumanInput.NearMiss == "supersede"
+	h.Bound = a.HumanInput.Shared == "bound"
+	for _, s := range a.HumanInput.Notify {
+		if place, err := c.notifyPlace(id, s); err == nil {
+			h.Notify = append(h.Notify, place)
+		}
+	}
+	return h
+}
+
+// places says how a place of each platform is written.
+var places = map[string]*regexp.Regexp{
+	"telegram": regexp.MustCompile(`^-?[1-9][0-9]*(/[1-9][0-9]*)?$`),
+}
+
+// notifyPlace finds the conversation of an agent that CHANNEL:PLACE names, CHANNEL being the name or the
+// type of a channel of that agent.
+func (c *Config) notifyPlace(agent, s string) (core.ConversationID, error) {
+	name, place, ok := strings.Cut(s, ":")
+	if !ok || place == "" {
+		return "", fmt.Errorf("%q: want CHANNEL:PLACE, such as tg:-1001234", s)
+	}
+	var found []ChannelConfig
+	for _, ch := range c.Channels {
+		if ch.Agent == agent && (ch.Name == name || ch.Type == name) {
+			found = append(found, ch)
+		}
+	}
+	if i := slices.IndexFunc(found, func(ch ChannelConfig) bool { return ch.Name == name }); i >= 0 {
+		found = found[i : i+1]
+	}
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("%q: agent %s has no channel with the name or type %q", s, agent, name)
+	case len(found) > 1:
+		return "", fmt.Errorf("%q: agent %s has several channels of the type %q: give the channel's name", s, agent, name)
+	}
+	if form := places[found[0].Type]; form != nil && !form.MatchString(place) {
+		return "", fmt.Errorf("%q: want a chat's number, with /TOPIC for a topic, such as %s:-1001234/36", s, name)
+	}
+	return core.NewConversation(core.AgentID(agent), found[0].Name, core.Place(place)), nil
+}
+
+// build turns the author's questions into the engine's. fold is the folding that replies get: labels that
+// read alike could not be told apart.
+func (in *Intake) build(fold func(string) string) (*turn.Intake, error) {
+	out := &turn.Intake{Preamble: in.Preamble, EveryTurn: in.When == "every-turn"}
+	for _, q := range in.Questions {
+		cq := core.Question{ID: q.ID, Prompt: q.Prompt, Multi: q.Multi, FreeText: q.FreeText, Defaults: q.Defaults}
+		for _, o := range q.Options {
+			cq.Options = append(cq.Options, core.Option{Value: o.Value, Label: o.Label})
+		}
+		out.Questions = append(out.Questions, cq)
+	}
+	out.Questions = core.FillQuestions(out.Questions)
+	if reasons := core.CheckIntake(out.Questions, fold); len(reasons) > 0 {
+		return nil, errors.New(strings.Join(reasons, "; "))
+	}
+	return out, nil
+}
+
+// access lets in who is listed, and the agent's approvers, who must be able to answer.
+func (ch ChannelConfig) access(a AgentConfig) channels.Access {
+	out := channels.Access{Public: ch.Access.Public}
+	for _, s := range append(slices.Clone(ch.Access.Allow), a.HumanInput.Approvers...) {
+		if p := core.PersonID(s); !slices.Contains(out.Allow, p) {
+			out.Allow = append(out.Allow, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,15 @@
+// Command parley is the program. It alone knows every package: it reads the configuration, builds the
+// store, the engine, the models, the tools and the channels, runs them until it is told to stop, and closes
+// them in the reverse order.
+//
+// One file holds one subcommand; app.go builds; config*.go read the configuration. run is the whole program
+// as a function of its arguments, its streams and its environment, so that tests run the very same code.
+//
+// # Exit codes
+//
+//	0  done; at the end of standard input: the turn ended or waits
+//	1  it failed while running: a store that is locked or damaged, a channel that refused its token
+//	2  it was asked for something that cannot be: an unknown flag, a wrong configuration
+//	3  store check found broken invariants
+//	4  it was told to stop and something in flight was left for the next start (nothing is lost)
+package main
