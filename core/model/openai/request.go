@@ -1,0 +1,136 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+
+	"parley/core/model"
+)
+
+// params puts a valid request into the SDK's terms.
+func (c *Client) params(req model.Request) (openai.ChatCompletionNewParams, error) {
+	p := openai.ChatCompletionNewParams{Model: c.model}
+	if req.System != "" {
+		p.Messages = append(p.Messages, openai.SystemMessage(req.System))
+	}
+	ids := model.NewIDs(nil)
+	var owed []string // ids under which the calls of the last reply were sent
+	for i, m := range req.Messages {
+		switch m.Role {
+		case model.RoleUser:
+			p.Messages = append(p.Messages, openai.UserMessage(m.Text))
+		case model.RoleTool:
+			p.Messages = append(p.Messages, openai.ToolMessage(m.Result.Content, owed[0]))
+			owed = owed[1:]
+		case model.RoleAssistant:
+			a, sent, err := c.assistant(m, ids)
+			if err != nil {
+				return p, fmt.Errorf("message %d: %w", i, err)
+			}
+			owed = sent
+			p.Messages = append(p.Messages, openai.ChatCompletionMessageParamUnion{OfAssistant: &a})
+		}
+	}
+	for _, t := range req.Tools {
+		f, err := function(t)
+		if err != nil {
+			return p, err
+		}
+		p.Tools = append(p.Tools, openai.ChatCompletionFunctionTool(f))
+	}
+	c.limit(&p)
+	return p, nil
+}
+
+// limit bounds the reply under the name that the server knows.
+func (c *Client) limit(p *openai.ChatCompletionNewParams) {
+	p.MaxTokens, p.MaxCompletionTokens = param.Opt[int64]{}, param.Opt[int64]{}
+	switch {
+	case c.maxTokens <= 0:
+	case c.newTokens.Load():
+		p.MaxCompletionTokens = openai.Int(int64(c.maxTokens))
+	default:
+		p.MaxTokens = openai.Int(int64(c.maxTokens))
+	}
+}
+
+// assistant returns a reply as it is sent and the ids under which its calls go.
+func (c *Client) assistant(m model.Message, ids *model.IDs) (a openai.ChatCompletionAssistantMessageParam, sent []string, err error) {
+	ours := m.Provider == c.provider && len(m.Raw) > 0
+	for _, call := range m.Calls {
+		want := call.ID
+		if !ours && !usableID(want) {
+			want = ""
+		}
+		sent = append(sent, ids.Take(want))
+	}
+	if ours {
+		if raw, err := mend(m.Raw, sent); err == nil {
+			return param.Override[openai.ChatCompletionAssistantMessageParam](raw), sent, nil
+		}
+		// What is stored does not have the calls it should have: the neutral parts count.
+	}
+	if m.Text != "" || len(m.Calls) == 0 {
+		a.Content.OfString = openai.String(m.Text)
+	}
+	for i, call := range m.Calls {
+		arguments, err := argumentText(call.Arguments)
+		if err != nil {
+			return a, nil, fmt.Errorf("call %q: %w", call.ID, err)
+		}
+		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
+				ID:       sent[i],
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: wireName(call.Name), Arguments: arguments},
+			}})
+	}
+	return a, sent, nil
+}
+
+// argumentText returns the arguments of a rebuilt call. Servers parse them, so that some that are no JSON
+// become an object that holds them.
+func argumentText(arguments json.RawMessage) (string, error) {
+	switch {
+	case len(arguments) == 0:
+		return "{}", nil
+	case json.Valid(arguments):
+		return string(arguments), nil
+	}
+	b, err := json.Marshal(map[string]string{"not_json": string(arguments)})
+	return string(b), err
+}
+
+// usableID reports whether every server takes the id that another one made.
+func usableID(id string) bool {
+	if id == "" || len(id) > 40 {
+		return false
+	}
+	for i := range len(id) {
+		if !nameByte(id[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// function describes a tool. A schema that leaves out what every server demands of one is completed.
+func function(t model.ToolSpec) (openai.FunctionDefinitionParam, error) {
+	f := openai.FunctionDefinitionParam{Name: wireName(t.Name)}
+	if t.Description != "" {
+		f.Description = openai.String(t.Description)
+	}
+	schema := map[string]json.RawMessage{}
+	if len(t.Schema) > 0 {
+		if err := json.Unmarshal(t.Schema, &schema); err != nil {
+			return f, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
+		}
+	}
+	f.Parameters = openai.FunctionParameters{"type": json.RawMessage(`"object"`), "properties": json.RawMessage(`{}`)}
+	for k, v := range schema {
+		f.Parameters[k] = v
+	}
+	return f, nil
+}

@@ -1,0 +1,159 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+
+	"parley/core"
+	"parley/core/model"
+)
+
+// decode reads a successful answer to req.
+func (c *Client) decode(body []byte, req model.Request) (model.Response, error) {
+	var answer openai.ChatCompletion
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return model.Response{}, c.fail("an answer that is no JSON object", unreadable, true, 0)
+	}
+	if len(answer.Choices) == 0 {
+		return model.Response{}, c.fail("an answer without choices", unreadable, true, 0)
+	}
+	choice := answer.Choices[0]
+	if said, ok := errorIn([]byte(choice.RawJSON())); ok {
+		return model.Response{}, c.refused(said.status(), said, nil).err
+	}
+	m, err := readMessage([]byte(choice.Message.RawJSON()))
+	if err != nil {
+		return model.Response{}, c.fail(err.Error(), unreadable, true, 0)
+	}
+	resp := model.Response{
+		Text:     m.text,
+		Calls:    model.Mend(m.calls, req.Messages),
+		Provider: c.provider,
+		Usage:    core.Usage{Requests: 1, Input: tokens(answer.Usage.PromptTokens), Output: tokens(answer.Usage.CompletionTokens)},
+	}
+	var ids []string
+	for i := range resp.Calls {
+		resp.Calls[i].Name = ownName(resp.Calls[i].Name, req.Tools)
+		ids = append(ids, resp.Calls[i].ID)
+	}
+	if resp.Raw, err = mend([]byte(choice.Message.RawJSON()), ids); err != nil {
+		return model.Response{}, c.fail(err.Error(), unreadable, true, 0)
+	}
+	resp.Stop = stop(choice.FinishReason, m)
+	return resp, nil
+}
+
+// tokens keeps a wrong count from becoming a negative one.
+func tokens(n int64) int { return int(max(n, 0)) }
+
+// stop reads why the reply ended. Servers say "stop" for replies with calls.
+func stop(reason string, m message) model.Stop {
+	switch {
+	case len(m.calls) > 0:
+		return model.StopTools
+	case m.refused, reason == "content_filter":
+		return model.StopRefuse
+	case reason == "length", reason == "max_tokens":
+		return model.StopLength
+	}
+	return model.StopEnd
+}
+
+// message is what counts of an assistant message. The ids of calls are as sent.
+type message struct {
+	text    string
+	refused bool
+	calls   []model.Call
+}
+
+type wireMessage struct {
+	Content   json.RawMessage `json:"content"`
+	Refusal   json.RawMessage `json:"refusal"`
+	ToolCalls []wireCall      `json:"tool_calls"`
+}
+
+type wireCall struct {
+	ID       json.RawMessage `json:"id"`
+	Function struct {
+		Name      json.RawMessage `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+func readMessage(raw json.RawMessage) (message, error) {
+	var w wireMessage
+	if !isObject(raw) {
+		return message{}, errors.New("a choice without a message")
+	}
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return message{}, errors.New("a message of an unknown shape")
+	}
+	refusal := textOf(w.Refusal)
+	m := message{refused: refusal != ""}
+	if m.text = contentText(w.Content); m.text == "" {
+		m.text = refusal
+	}
+	for _, c := range w.ToolCalls {
+		m.calls = append(m.calls, model.Call{ID: textOf(c.ID), Name: textOf(c.Function.Name), Arguments: arguments(c.Function.Arguments)})
+	}
+	return m, nil
+}
+
+// arguments returns the arguments of a call: the string's content or, from servers that send it so, the
+// JSON value itself. No arguments are an empty object.
+func arguments(raw json.RawMessage) json.RawMessage {
+	s := string(raw)
+	if len(raw) > 0 && raw[0] == '"' {
+		s = textOf(raw)
+	} else if s == "null" {
+		s = ""
+	}
+	if strings.TrimSpace(s) == "" {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(s)
+}
+
+// contentText reads content, which is a string, null or a list of parts.
+func contentText(raw json.RawMessage) string {
+	var parts []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &parts) != nil {
+		return textOf(raw)
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		var part struct {
+			Text    json.RawMessage `json:"text"`
+			Refusal json.RawMessage `json:"refusal"`
+		}
+		if isObject(p) && json.Unmarshal(p, &part) == nil {
+			b.WriteString(textOf(part.Text))
+			b.WriteString(textOf(part.Refusal))
+		} else {
+			b.WriteString(textOf(p))
+		}
+	}
+	return b.String()
+}
+
+// textOf is the content of a JSON string, the digits of a number, and "" for anything else.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil {
+		return n.String()
+	}
+	return ""
+}
+
+func isObject(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{'
+}
