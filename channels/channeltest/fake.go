@@ -1,0 +1,221 @@
+package channeltest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/channels"
+	"parley/core"
+	"parley/render"
+)
+
+// Shown is one message of the bot as the platform shows it now.
+type Shown struct {
+	ID      string
+	Place   core.Place
+	Order   uint64
+	Voice   channels.Voice
+	Key     string
+	ReplyTo string
+	Part    render.Part
+	// Edits counts how often it was replaced.
+	Edits int
+}
+
+// Failing is what the next attempt to send does. Lost says that the message was shown nevertheless.
+type Failing struct {
+	Err  error
+	Lost bool
+}
+
+// Fake is an adapter with its platform in memory. Its zero value is not valid; NewFake makes one.
+type Fake struct {
+	name    string
+	dialect render.Dialect
+	// Now is the platform's clock.
+	Now func() time.Time
+	// OnTyping, if set, is called by Typing.
+	OnTyping func(channels.Target)
+	// OneChance makes it a platform that cannot hand a message in again.
+	OneChance bool
+
+	mu      sync.Mutex
+	order   uint64
+	shown   []Shown
+	failing []Failing
+	hold    chan struct{}
+	runs    int
+	sink    channels.Sink
+	running chan struct{}
+	crash   chan error
+}
+
+// NewFake returns an adapter of that name and dialect.
+func NewFake(name string, d render.Dialect) *Fake {
+	return &Fake{name: name, dialect: d, Now: time.Now, running: make(chan struct{}), crash: make(chan error)}
+}
+
+// Name is the channel's name.
+func (f *Fake) Name() string { return f.name }
+
+// Dialect is what it was made with.
+func (f *Fake) Dialect() render.Dialect { return f.dialect }
+
+// Redelivers is false for a platform with OneChance.
+func (f *Fake) Redelivers() bool { return !f.OneChance }
+
+// Run receives until ctx ends or Crash.
+func (f *Fake) Run(ctx context.Context, sink channels.Sink) error {
+	f.mu.Lock()
+	f.sink = sink
+	f.runs++
+	if f.runs == 1 {
+		close(f.running)
+	}
+	f.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-f.crash:
+		return err
+	}
+}
+
+// Crash lets Run return err, nil for the end of its input.
+func (f *Fake) Crash(err error) { f.crash <- err }
+
+// Runs counts how often it was started.
+func (f *Fake) Runs() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.runs
+}
+
+// Sink is where it hands messages in, once Run was called.
+func (f *Fake) Sink() channels.Sink {
+	<-f.running
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sink
+}
+
+// Next takes the next number of the platform's order.
+func (f *Fake) Next() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.order++
+	return f.order
+}
+
+// Say hands in a message, with an id and an order of its own where m has none, and returns its id.
+func (f *Fake) Say(ctx context.Context, m core.Message) (string, error) {
+	if m.Order == 0 {
+		m.Order = f.Next()
+	}
+	if m.ID == "" {
+		m.ID = fmt.Sprintf("m%d", m.Order)
+	}
+	if m.SentAt.IsZero() {
+		m.SentAt = f.Now()
+	}
+	return m.ID, f.Sink().Message(ctx, m)
+}
+
+// Fail makes the next attempts to send fail, one after the other.
+func (f *Fake) Fail(with ...Failing) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failing = append(f.failing, with...)
+}
+
+// Hold keeps every attempt to send waiting until release is called or its context ends.
+func (f *Fake) Hold() (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := make(chan struct{})
+	f.hold = ch
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		close(ch)
+		f.hold = nil
+	}
+}
+
+// Send shows a part, or fails as told.
+func (f *Fake) Send(ctx context.Context, to channels.Target, part render.Part) (channels.Sent, error) {
+	f.mu.Lock()
+	hold := f.hold
+	f.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return channels.Sent{}, &channels.SendError{Unsure: true, Err: ctx.Err()}
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.failing) > 0 {
+		next := f.failing[0]
+		f.failing = f.failing[1:]
+		if next.Lost {
+			f.show(to, part)
+		}
+		if next.Err != nil {
+			return channels.Sent{}, next.Err
+		}
+	}
+	s := f.show(to, part)
+	return channels.Sent{Message: s.ID, Order: s.Order, At: f.Now()}, nil
+}
+
+func (f *Fake) show(to channels.Target, part render.Part) Shown {
+	f.order++
+	s := Shown{
+		ID: fmt.Sprintf("b%d", f.order), Place: to.Place, Order: f.order, Voice: to.Voice, Key: to.Key,
+		ReplyTo: to.ReplyTo, Part: part,
+	}
+	f.shown = append(f.shown, s)
+	return s
+}
+
+// Edit replaces a message.
+func (f *Fake) Edit(_ context.Context, to channels.Target, message string, part render.Part) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.dialect.Edits {
+		return channels.ErrCannotEdit
+	}
+	for i := range f.shown {
+		if f.shown[i].ID == message && f.shown[i].Place == to.Place {
+			f.shown[i].Part = part
+			f.shown[i].Edits++
+			return nil
+		}
+	}
+	return &channels.SendError{Permanent: true, Err: fmt.Errorf("no message %s to edit", message)}
+}
+
+// Typing tells OnTyping.
+func (f *Fake) Typing(_ context.Context, to channels.Target) error {
+	if f.OnTyping == nil {
+		return channels.ErrNoTyping
+	}
+	f.OnTyping(to)
+	return nil
+}
+
+// Shown lists what a place shows of the bot, oldest first.
+func (f *Fake) Shown(place core.Place) (out []Shown) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.shown {
+		if s.Place == place {
+			out = append(out, s)
+		}
+	}
+	return out
+}
