@@ -13,23 +13,23 @@ const SupersededText = "Not answered: the user sent a new message instead"
 
 // ResultAnswered is the result of a call of kind ask whose input a person settled, however they did: what
 // was asked and what was answered, in the words both were shown in. It holds no internal id.
-func ResultAnswered(in Input, call Call) Result {
+func ResultAnswered(in Input) Result {
 	a := Answer{}
 	if in.Settled != nil && in.Settled.Answer != nil {
 		a = *in.Settled.Answer
 	}
 	switch a.Action {
 	case ActionDecline, "":
-		return ResultDeclined(in, call)
+		return ResultDeclined(in)
 	case ActionSkip:
-		return ResultSkipped(in, call)
+		return ResultSkipped(in)
 	}
 	r := Result{Outcome: OutcomeAnswered, Content: choices(in, a)}
 	return r.After(in)
 }
 
 // ResultDeclined is the result of a call that a person declined: it did not run.
-func ResultDeclined(in Input, _ Call) Result {
+func ResultDeclined(in Input) Result {
 	content := "Declined: the call did not run."
 	if in.Kind == KindQuestion {
 		content = "Declined: the user was asked and chose nothing."
@@ -43,7 +43,7 @@ func ResultDeclined(in Input, _ Call) Result {
 
 // ResultSkipped is the result of a question set that a person skipped: its defaults stand, and nobody
 // confirmed them.
-func ResultSkipped(in Input, _ Call) Result {
+func ResultSkipped(in Input) Result {
 	content := "Skipped: nobody confirmed an answer."
 	if in.Settled != nil && in.Settled.Answer != nil {
 		if list := choices(in, *in.Settled.Answer); list != "" {
@@ -130,49 +130,40 @@ func (r Result) After(inputs ...Input) Result {
 	return r
 }
 
-// ResultClosed is the result of a call whose run ended before it could run: outcome is superseded,
-// cancelled, expired or interrupted, by is who ended it, "" for the clock. inputs are the call's own. A
-// question that was answered keeps its answer, a declined call its decline; a call that was approved says
-// that it was not run.
-func ResultClosed(call Call, inputs []Input, outcome Outcome, by PersonID, at time.Time) Result {
-	r := Result{Outcome: outcome}
-	if n := len(inputs); n > 0 {
-		last := inputs[n-1]
-		switch {
-		case last.Purpose == PurposeUnknown:
-			r.Content = notAnswered(outcome, by) + ". The call had been started before: it may or may not have run"
-			return r
-		case !last.State.Settled():
-			r.Content = notAnswered(outcome, by)
-			return r
-		case last.State == InputDeclined && last.Kind == KindApproval:
-			return ResultDeclined(last, call)
-		case call.Kind == CallAsk:
-			return ResultAnswered(last, call)
-		case call.Approval != nil || last.Kind == KindApproval:
-			who := last.Settled
-			r.Content = fmt.Sprintf("approved by %s, not run: %s", approver(call, who), because(outcome, by))
-			return r.After(inputs...)
-		}
-		r.Content = "Not run: " + because(outcome, by)
-		return r.After(inputs...)
+// ResultClosed is the result of a call that nobody answered before its run ended: outcome is superseded,
+// cancelled, expired or interrupted, by is who ended it, nobody where it was the clock. A call that never
+// asked says that it was not run.
+func ResultClosed(call Call, outcome Outcome, by Closing) Result {
+	switch {
+	case call.Waits == 0 && call.Kind != CallApproval && call.Kind != CallAsk:
+		return Result{Outcome: outcome, Content: "Not run: " + because(outcome, by.By)}
+	case outcome == OutcomeSuperseded:
+		return Result{Outcome: outcome, Content: SupersededText}
+	default:
+		return Result{Outcome: outcome, Content: "Not answered: " + because(outcome, by.By)}
 	}
-	r.Content = "Not run: " + because(outcome, by)
-	return r
 }
 
-func approver(call Call, s *Settled) PersonID {
-	if call.Approval != nil {
-		return call.Approval.By
+// ResultNotRun is the result of a call whose input in was settled, but whose run ended before the call
+// could run. A question that was answered keeps its answer and a declined call its decline; a call that
+// was approved says that it was not run.
+func ResultNotRun(call Call, in Input, outcome Outcome) Result {
+	switch {
+	case call.Kind == CallAsk:
+		return ResultAnswered(in)
+	case in.State == InputDeclined && in.Kind == KindApproval:
+		return ResultDeclined(in)
+	case call.Approval != nil:
+		return notRun(outcome, fmt.Sprintf("approved by %s, not run: ", call.Approval.By)).After(in)
+	case in.Kind == KindApproval && in.Settled != nil:
+		return notRun(outcome, fmt.Sprintf("approved by %s, not run: ", in.Settled.By)).After(in)
+	default:
+		return notRun(outcome, "Not run: ").After(in)
 	}
-	return s.By
 }
 
-func notAnswered(outcome Outcome, by PersonID) string {
-	if outcome == OutcomeSuperseded {
-		return SupersededText
-	}
-	return "Not answered: " + because(outcome, by)
+func notRun(outcome Outcome, before string) Result {
+	return Result{Outcome: outcome, Content: before + because(outcome, "")}
 }
 
 // because says why a run ended.
@@ -193,9 +184,12 @@ func because(outcome Outcome, by PersonID) string {
 }
 
 // ResultInterrupted is the result of a call of which nobody knows whether it ran, and that is not tried again.
-func ResultInterrupted(inputs ...Input) Result {
-	r := Result{Outcome: OutcomeInterrupted, Content: "Interrupted: the call had been started, and it may or may not have run. It is not tried again."}
-	return r.After(inputs...)
+func ResultInterrupted(call Call) Result {
+	content := "Interrupted: the call had been started, and it may or may not have run. It is not tried again."
+	if call.Approval != nil {
+		content = "approved by " + string(call.Approval.By) + ". " + content
+	}
+	return Result{Outcome: OutcomeInterrupted, Content: content}
 }
 
 // ResultAssumed is the result of such a call that a person says to treat as done.
