@@ -2,8 +2,6 @@ package modeltest
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -19,7 +17,7 @@ func checkConversation(messages []Message) error {
 			}
 			for _, c := range m.Calls {
 				if _, used := answered[c.ID]; used {
-					return fmt.Errorf("Duplicate value for 'tool_call_id' of '%s'", c.ID)
+					return refuse("Duplicate value for 'tool_call_id' of '%s'", c.ID)
 				}
 				answered[c.ID] = false
 			}
@@ -29,13 +27,13 @@ func checkConversation(messages []Message) error {
 		done, known := answered[m.ToolCallID]
 		switch {
 		case done:
-			return fmt.Errorf("Invalid 'messages[%d]': a second result for 'tool_call_id' '%s'.", i, m.ToolCallID)
+			return refuse("Invalid 'messages[%d]': a second result for 'tool_call_id' '%s'.", i, m.ToolCallID)
 		case !known && len(open) == 0:
-			return errors.New("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+			return refuse("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 		case !known:
-			return fmt.Errorf("Invalid 'messages[%d]': 'tool_call_id' '%s' not found in 'tool_calls' of previous message.", i, m.ToolCallID)
+			return refuse("Invalid 'messages[%d]': 'tool_call_id' '%s' not found in 'tool_calls' of previous message.", i, m.ToolCallID)
 		case open[0].ID != m.ToolCallID:
-			return fmt.Errorf("Invalid 'messages[%d]': result of '%s' out of order: expected that of '%s'.", i, m.ToolCallID, open[0].ID)
+			return refuse("Invalid 'messages[%d]': result of '%s' out of order: expected that of '%s'.", i, m.ToolCallID, open[0].ID)
 		}
 		answered[m.ToolCallID] = true
 		open = open[1:]
@@ -51,7 +49,7 @@ func unanswered(open []Call) error {
 	for _, c := range open {
 		ids = append(ids, c.ID)
 	}
-	return fmt.Errorf("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+	return refuse("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
 		"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
 }
 
@@ -61,16 +59,16 @@ func (r *Request) readTools(tools []wireTool) error {
 		name := t.Function.Name
 		switch {
 		case t.Type != "function":
-			return fmt.Errorf("Invalid 'tools[%d].type': '%s'.", i, t.Type)
+			return refuse("Invalid 'tools[%d].type': '%s'.", i, t.Type)
 		case !toolName.MatchString(name):
-			return fmt.Errorf("Invalid 'tools[%d].function.name': string '%s' does not match pattern '%s'.", i, name, toolName)
+			return refuse("Invalid 'tools[%d].function.name': string '%s' does not match pattern '%s'.", i, name, toolName)
 		case seen[name]:
-			return fmt.Errorf("Invalid 'tools[%d].function.name': '%s' is there twice.", i, name)
+			return refuse("Invalid 'tools[%d].function.name': '%s' is there twice.", i, name)
 		}
 		seen[name] = true
 		if len(t.Function.Parameters) > 0 {
 			if err := checkSchema(t.Function.Parameters, true); err != nil {
-				return fmt.Errorf("Invalid schema for function '%s': %w", name, err)
+				return refuse("Invalid schema for function '%s': %v", name, err)
 			}
 		}
 		r.Tools = append(r.Tools, Tool{Name: name, Description: t.Function.Description, Schema: t.Function.Parameters})
@@ -92,20 +90,20 @@ func checkSchema(raw json.RawMessage, outermost bool) error {
 	}
 	var s schema
 	if err := json.Unmarshal(raw, &s); err != nil || string(raw) == "null" {
-		return errors.New("schema must be a JSON object.")
+		return refuse("schema must be a JSON object.")
 	}
 	switch {
 	case outermost && string(s.Type) != `"object"`:
-		return fmt.Errorf("schema must be a JSON Schema of 'type: \"object\"', got 'type: %s'.", s.Type)
+		return refuse("schema must be a JSON Schema of 'type: \"object\"', got 'type: %s'.", s.Type)
 	case string(s.Type) == `"object"` && outermost && s.Properties == nil:
-		return errors.New("object schema missing properties.")
+		return refuse("object schema missing properties.")
 	case string(s.Type) == `"array"` && len(s.Items) == 0:
-		return errors.New("array schema missing items.")
+		return refuse("array schema missing items.")
 	}
 	if s.Properties != nil {
 		for name, p := range *s.Properties {
 			if err := checkSchema(p, false); err != nil {
-				return fmt.Errorf("in '%s': %w", name, err)
+				return refuse("in '%s': %v", name, err)
 			}
 		}
 	}

@@ -2,8 +2,6 @@ package modeltest
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -49,26 +47,26 @@ var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 func (r *Request) read() error {
 	var w wireRequest
 	if err := json.Unmarshal(r.Body, &w); err != nil {
-		return fmt.Errorf("We could not parse the JSON body of your request. (%v)", err)
+		return refuse("We could not parse the JSON body of your request. (%v)", err)
 	}
 	r.Model = w.Model
 	switch {
 	case w.Model == "":
-		return errors.New("you must provide a model parameter")
+		return refuse("you must provide a model parameter")
 	case len(w.Messages) == 0:
-		return errors.New("Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+		return refuse("Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	case w.Stream:
-		return errors.New("This server does not stream.")
+		return refuse("This server does not stream.")
 	case w.MaxTokens != nil && w.MaxCompletionTokens != nil:
-		return errors.New("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+		return refuse("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 	}
 	for i, raw := range w.Messages {
 		m, err := readMessage(raw)
 		if err != nil {
-			return fmt.Errorf("Invalid 'messages[%d]': %w", i, err)
+			return refuse("Invalid 'messages[%d]': %v", i, err)
 		}
 		if (m.Role == "system" || m.Role == "developer") && i > 0 {
-			return fmt.Errorf("Invalid 'messages[%d].role': a system message must be the first.", i)
+			return refuse("Invalid 'messages[%d].role': a system message must be the first.", i)
 		}
 		r.Messages = append(r.Messages, m)
 	}
@@ -78,7 +76,7 @@ func (r *Request) read() error {
 func readMessage(raw json.RawMessage) (Message, error) {
 	var w wireMessage
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return Message{}, fmt.Errorf("it has the wrong shape (%v)", err)
+		return Message{}, refuse("it has the wrong shape (%v)", err)
 	}
 	m := Message{Role: w.Role, Raw: raw}
 	var isNull bool
@@ -89,23 +87,23 @@ func readMessage(raw json.RawMessage) (Message, error) {
 	switch w.Role {
 	case "system", "developer", "user":
 		if isNull {
-			return m, errors.New("expected a string for 'content', got null instead.")
+			return m, refuse("expected a string for 'content', got null instead.")
 		}
 	case "tool":
 		if isNull || w.ToolCallID == nil || *w.ToolCallID == "" {
-			return m, errors.New("Missing required parameter: 'tool_call_id' or 'content'.")
+			return m, refuse("Missing required parameter: 'tool_call_id' or 'content'.")
 		}
 		m.ToolCallID = *w.ToolCallID
 	case "assistant":
 		if isNull && w.ToolCalls == nil && (w.Refusal == nil || *w.Refusal == "") {
-			return m, errors.New("expected a string for 'content', got null instead.")
+			return m, refuse("expected a string for 'content', got null instead.")
 		}
 	default:
-		return m, fmt.Errorf("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'tool', and 'developer'.", w.Role)
+		return m, refuse("Invalid value: '%s'. Supported values are: 'system', 'assistant', 'user', 'tool', and 'developer'.", w.Role)
 	}
 	if w.ToolCalls != nil {
 		if w.Role != "assistant" {
-			return m, errors.New("'tool_calls' is only allowed for the role 'assistant'.")
+			return m, refuse("'tool_calls' is only allowed for the role 'assistant'.")
 		}
 		m.Calls, err = readCalls(*w.ToolCalls)
 	}
@@ -119,18 +117,18 @@ func readContent(raw json.RawMessage) (text string, isNull bool, err error) {
 	}
 	if raw[0] != '[' {
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return "", false, errors.New("expected a string or an array for 'content'.")
+			return "", false, refuse("expected a string or an array for 'content'.")
 		}
 		return text, false, nil
 	}
 	var parts []struct{ Type, Text, Refusal string }
 	if err := json.Unmarshal(raw, &parts); err != nil || len(parts) == 0 {
-		return "", false, errors.New("expected a list of parts for 'content'.")
+		return "", false, refuse("expected a list of parts for 'content'.")
 	}
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Type != "text" && p.Type != "refusal" {
-			return "", false, fmt.Errorf("part of type '%s' in 'content'.", p.Type)
+			return "", false, refuse("part of type '%s' in 'content'.", p.Type)
 		}
 		b.WriteString(p.Text)
 		b.WriteString(p.Refusal)
@@ -140,19 +138,19 @@ func readContent(raw json.RawMessage) (text string, isNull bool, err error) {
 
 func readCalls(wire []wireCall) (calls []Call, err error) {
 	if len(wire) == 0 {
-		return nil, errors.New("'tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+		return nil, refuse("'tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.")
 	}
 	seen := make(map[string]bool)
 	for i, c := range wire {
 		switch {
 		case c.ID == "":
-			return nil, fmt.Errorf("'tool_calls[%d].id': empty string.", i)
+			return nil, refuse("'tool_calls[%d].id': empty string.", i)
 		case seen[c.ID]:
-			return nil, fmt.Errorf("Duplicate value for 'tool_call_id' of '%s'", c.ID)
+			return nil, refuse("Duplicate value for 'tool_call_id' of '%s'", c.ID)
 		case c.Type != "function":
-			return nil, fmt.Errorf("'tool_calls[%d].type': '%s' is not 'function'.", i, c.Type)
+			return nil, refuse("'tool_calls[%d].type': '%s' is not 'function'.", i, c.Type)
 		case !toolName.MatchString(c.Function.Name):
-			return nil, fmt.Errorf("'tool_calls[%d].function.name': string '%s' does not match pattern '%s'.", i, c.Function.Name, toolName)
+			return nil, refuse("'tool_calls[%d].function.name': string '%s' does not match pattern '%s'.", i, c.Function.Name, toolName)
 		}
 		seen[c.ID] = true
 		calls = append(calls, Call{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})

@@ -188,3 +188,10 @@ func canonical(raw json.RawMessage) []byte {
 	}
 	return b
 }
+
+// refusal is a reason for which a request is refused, in the words of the service.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
