@@ -22,6 +22,8 @@ type Out struct {
 	Input        InputID        `json:"input,omitempty"`
 	// Step is the Draft.Step a prompt shows.
 	Step int `json:"step,omitempty"`
+	// Question is the question or field, from 0, that a note is about.
+	Question int `json:"question,omitempty"`
 	// Note, with Hint and Person where they say more, is the line of an OutNote.
 	Note   NoteCode `json:"note,omitempty"`
 	Hint   Hint     `json:"hint,omitempty"`
@@ -71,5 +73,6 @@ const (
 	NoteCannotGoBack  NoteCode = "cannot_go_back" // this is the first question
 	NoteNoSuchPart    NoteCode = "no_such_part"   // edit N beyond the set
 	NoteSecretField   NoteCode = "secret_field"   // a secret is never asked in a shared chat
+	NoteSetAside      NoteCode = "set_aside"      // the run cannot go on and is kept for the operator
 	NoteStoreTryAgain NoteCode = "try_again"      // storing failed, nothing changed
 )

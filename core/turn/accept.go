@@ -1,0 +1,245 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// errNothing ends a transaction that has nothing to write.
+var errNothing = errors.New("nothing to write")
+
+// Accept stores one message and does what it means, in one transaction. It returns once that is durable:
+// only then may the platform be told that the message arrived.
+func (e *Engine) Accept(ctx context.Context, m core.Message) (Accepted, error) {
+	var acc Accepted
+	err := e.act(ctx, m.Conversation, false, func(a *act) error {
+		seen, err := a.tx.Seen(m.ID)
+		if err != nil {
+			return err
+		}
+		if seen {
+			acc = Accepted{Duplicate: true}
+			return errNothing
+		}
+		acc, err = a.accept(m)
+		if err == nil && acc.Did == core.DoDrop && !m.Addressed && !m.Thread {
+			return errNothing // not meant for us: not kept
+		}
+		return err
+	})
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
+	}
+	return acc, nil
+}
+
+// act runs f as one transaction on a conversation that nobody needs to hold, then begins what it woke.
+func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f func(*act) error) error {
+	var a *act
+	err := e.store.Update(ctx, Scope{Conversation: c, Lazy: lazy}, func(tx Tx) error {
+		var err error
+		if a, err = e.newAct(tx); err != nil {
+			return err
+		}
+		return f(a)
+	})
+	if errors.Is(err, errNothing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.run != nil && a.run.Abort != nil {
+		e.cancelModel(c)
+	}
+	if a.claim != nil {
+		e.launch(a.claim, a.begun)
+	}
+	e.news.tell()
+	return nil
+}
+
+func (a *act) accept(m core.Message) (Accepted, error) {
+	if err := errors.Join(a.tx.MarkSeen(m.ID), a.expireDue()); err != nil {
+		return Accepted{}, err
+	}
+	s, err := a.scene(m)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if a.agent == nil && m.Command == "" { // nobody is there to act on it: kept until the agent is back
+		_, err := a.tx.Enqueue(m)
+		return Accepted{Did: core.DoQueue}, errors.Join(err, a.tx.WakeAt(a.now))
+	}
+	return a.do(m, core.Route(s, m, a.reader(m)), nil)
+}
+
+// do carries a decision out. q is the message's queue entry where it has one already.
+func (a *act) do(m core.Message, d core.Decision, q *core.Queued) (Accepted, error) {
+	acc := Accepted{Did: d.Do}
+	if live := a.live(); live != nil {
+		acc.Input = live.ID
+	}
+	if d.Do == core.DoQueue || d.Do == core.DoHold {
+		return acc, errors.Join(a.enqueue(m, d, q), a.say(d, m))
+	}
+	if q != nil {
+		if err := a.tx.Dequeue(q.Seq); err != nil {
+			return acc, err
+		}
+	}
+	err := a.say(d, m)
+	switch {
+	case err != nil:
+	case d.Do == core.DoStart:
+		err = a.start(m)
+	case d.Do == core.DoAnswer, d.Do == core.DoCommand:
+		err = a.apply(*a.live(), d.Reading, m)
+	case d.Do == core.DoUnclear:
+		err = a.unclear(*a.live(), d.Reading, m)
+	case d.Do == core.DoAbort:
+		err = a.abort(core.Closing{By: m.From, Via: "chat", At: a.now}, m.ID)
+	case d.Do == core.DoSupersede:
+		err = a.supersede(m)
+	}
+	if a.run != nil {
+		acc.Run = a.run.ID
+	}
+	return acc, err
+}
+
+// enqueue keeps the message for later. A prompt that is neither shown nor about to be is shown again.
+func (a *act) enqueue(m core.Message, d core.Decision, q *core.Queued) error {
+	if q == nil {
+		entry, err := a.tx.Enqueue(m)
+		if err != nil {
+			return err
+		}
+		q = &entry
+	}
+	if held := d.Do == core.DoHold; held != q.Held {
+		q.Held = held
+		if err := a.tx.PutQueued(*q); err != nil {
+			return err
+		}
+	}
+	if a.run == nil && m.NotBefore.After(a.now) {
+		return a.tx.WakeAt(m.NotBefore)
+	}
+	live := a.live()
+	if live == nil {
+		return nil
+	}
+	if p, ok := core.HomePrompt(*live); ok && p.Step == live.Draft.Step {
+		return nil
+	}
+	unsent, err := a.unsent(live)
+	if err != nil || unsent {
+		return err
+	}
+	return a.prompt(*live)
+}
+
+// prompt asks delivery to show an input.
+func (a *act) prompt(in core.Input) error {
+	return a.out(core.Out{Kind: core.OutPrompt, Run: in.Run, Input: in.ID, Step: in.Draft.Step})
+}
+
+// say adds the line of a decision, to each person once per input where it is about one.
+func (a *act) say(d core.Decision, m core.Message) error {
+	if d.Note == "" {
+		return nil
+	}
+	o := core.Out{Kind: core.OutNote, Note: d.Note, Person: m.From, ReplyTo: m.ID, Lang: m.Lang}
+	if a.run != nil {
+		o.Run = a.run.ID
+	}
+	live := a.live()
+	switch d.Note {
+	case core.NoteAlready:
+		o.Input = a.conv.Closed
+		if m.ReplyTo != "" {
+			id, err := a.tx.Prompted(m.ReplyTo)
+			if err != nil {
+				return err
+			}
+			if id != "" {
+				o.Input = id
+			}
+		}
+	case core.NoteNotAllowed, core.NoteQueued, core.NoteNoText:
+		if live == nil {
+			break
+		}
+		o.Input = live.ID
+		told, err := a.told(*live, m.From, core.NoteNotAllowed)
+		if err != nil || told {
+			return err
+		}
+		if d.Note == core.NoteNotAllowed {
+			if err := a.event(core.Event{Type: core.EventRefused, Run: live.Run, Input: live.ID, By: m.From, Via: "chat"}); err != nil {
+				return err
+			}
+		}
+	default:
+		if live != nil {
+			o.Input = live.ID
+		}
+	}
+	return a.out(o)
+}
+
+// told reports whether the person was told already, and remembers that they are now.
+func (a *act) told(in core.Input, who core.PersonID, code core.NoteCode) (bool, error) {
+	for _, n := range in.Notes {
+		if n.Person == who && n.Code == code {
+			return true, nil
+		}
+	}
+	in.Notes = append(in.Notes, core.Note{Person: who, Code: code, Times: 1, At: a.now})
+	return false, a.putInput(in)
+}
+
+// The help about a reply that is near to an answer: at most one line in this time, and every third such
+// reply shows the prompt again.
+const (
+	unclearEvery = 30 * time.Second
+	unclearShow  = 3
+)
+
+// unclear helps someone whose reply was near to an answer. The input goes on waiting.
+func (a *act) unclear(in core.Input, r core.Reading, m core.Message) error {
+	at := -1
+	for i, n := range in.Notes {
+		if n.Person == m.From && n.Code == core.NoteUnclear {
+			at = i
+		}
+	}
+	if at < 0 {
+		in.Notes = append(in.Notes, core.Note{Person: m.From, Code: core.NoteUnclear})
+		at = len(in.Notes) - 1
+	}
+	n := &in.Notes[at]
+	n.Times++
+	show := n.Times%unclearShow == 0
+	line := !show && (n.At.IsZero() || a.now.Sub(n.At) >= unclearEvery)
+	if line {
+		n.At = a.now
+	}
+	err := errors.Join(a.putInput(in), a.event(core.Event{
+		Type: core.EventUnclear, Run: in.Run, Input: in.ID, By: m.From, Via: "chat", Data: data(map[string]string{"raw": m.Text, "hint": string(r.Hint)}),
+	}))
+	switch {
+	case err != nil:
+		return err
+	case show:
+		return a.prompt(in)
+	case line:
+		return a.out(core.Out{Kind: core.OutNote, Note: core.NoteUnclear, Hint: r.Hint, Run: in.Run, Input: in.ID, Step: in.Draft.Step, Person: m.From, ReplyTo: m.ID, Lang: m.Lang})
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// act is the work of one transaction on one conversation. It is made anew each time the transaction runs.
+type act struct {
+	e    *Engine
+	tx   Tx
+	now  time.Time
+	conv core.Conversation
+	// agent is nil where today's configuration has none: nobody may answer, and messages queue.
+	agent  *Agent
+	human  core.HumanInput
+	run    *core.Run    // the open run, nil for none
+	inputs []core.Input // of the open run, in order
+
+	// claim was taken in this transaction; begun is the call whose executing was written under it.
+	claim *Claim
+	begun *core.Call
+	// holder says that the transaction runs under the driver's own claim.
+	holder bool
+}
+
+func (e *Engine) newAct(tx Tx) (*act, error) {
+	conv, err := tx.Conversation()
+	if err != nil {
+		return nil, err
+	}
+	a := &act{e: e, tx: tx, now: tx.Now(), conv: conv}
+	if agent, ok := e.agents(conv.ID.Agent()); ok {
+		a.agent, a.human = agent, agent.Human
+	} else {
+		a.human = core.HumanInput{ApproversOnly: true}
+	}
+	return a, a.load()
+}
+
+// load reads the open run and its inputs.
+func (a *act) load() error {
+	a.run, a.inputs = nil, nil
+	if a.conv.Open == "" {
+		return nil
+	}
+	run, err := a.tx.Run(a.conv.Open)
+	if err != nil {
+		return fmt.Errorf("open run of %s: %w", a.conv.ID, err)
+	}
+	a.run = &run
+	a.inputs, err = a.tx.RunInputs(run.ID)
+	return err
+}
+
+func (a *act) out(o core.Out) error {
+	o.Conversation, o.CreatedAt = a.conv.ID, a.now
+	if o.Lang == "" {
+		o.Lang = a.lang()
+	}
+	_, err := a.tx.AddOut(o)
+	return err
+}
+
+func (a *act) lang() string {
+	if a.agent != nil && a.agent.Lang != "" {
+		return a.agent.Lang
+	}
+	return a.conv.Lang
+}
+
+func (a *act) event(ev core.Event) error {
+	ev.Conversation, ev.At = a.conv.ID, a.now
+	return a.tx.AddEvent(ev)
+}
+
+// data encodes an event's data; the values are our own and always encode.
+func data(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("turn: encode event: %v", err))
+	}
+	return b
+}
+
+// putInput stores an input and keeps the loaded copy in step.
+func (a *act) putInput(in core.Input) error {
+	for i := range a.inputs {
+		if a.inputs[i].ID == in.ID {
+			a.inputs[i] = in
+		}
+	}
+	return a.tx.PutInput(in)
+}
+
+// live is the input whose prompt is live, nil for none.
+func (a *act) live() *core.Input {
+	if a.run == nil || a.run.Status != core.RunInputRequired {
+		return nil
+	}
+	return core.Live(a.inputs)
+}
+
+// unsent reports whether a row of the outbox that shows in is not known to be sent.
+func (a *act) unsent(in *core.Input) (bool, error) {
+	rows, err := a.tx.Out()
+	if err != nil {
+		return false, err
+	}
+	for _, o := range rows {
+		if o.Input == in.ID && (o.Kind == core.OutPrompt || o.Kind == core.OutReply) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// scene is what a message meets now.
+func (a *act) scene(m core.Message) (core.Scene, error) {
+	s := core.Scene{Now: a.now, Human: a.human, Run: a.run, Live: a.live()}
+	if s.Live != nil {
+		var err error
+		if s.Unsent, err = a.unsent(s.Live); err != nil {
+			return s, err
+		}
+	}
+	if m.ReplyTo != "" {
+		id, err := a.tx.Prompted(m.ReplyTo)
+		if err != nil {
+			return s, err
+		}
+		if id != "" {
+			in, err := a.tx.Input(id)
+			if err != nil {
+				return s, err
+			}
+			s.Target = &in
+		}
+	}
+	if a.conv.Closed != "" {
+		in, err := a.tx.Input(a.conv.Closed)
+		switch {
+		case err == nil:
+			s.Closed = &in
+		case !errors.Is(err, ErrNotFound): // retention may have taken it
+			return s, err
+		}
+	}
+	queue, err := a.tx.Queue(1)
+	s.Queued = len(queue) > 0
+	return s, err
+}
+
+// wake makes the conversation's next work begin: at once in this process if it can, else when claimed.
+func (a *act) wake() error {
+	if a.holder {
+		return nil // the driver goes on by itself
+	}
+	if a.claim == nil && a.e.running() {
+		c, err := a.tx.TakeClaim(a.e.ttl)
+		if err != nil {
+			return err
+		}
+		a.claim = c
+	}
+	if a.claim == nil {
+		return a.tx.WakeAt(a.now)
+	}
+	return nil
+}
+
+// start begins a run of the message. The conversation has no open run.
+func (a *act) start(m core.Message) error {
+	run := core.Run{
+		ID: core.RunID(a.e.id("r", a.now)), Conversation: a.conv.ID, Before: a.conv.Last,
+		Message: m, Status: core.RunRunning, CreatedAt: a.now,
+	}
+	a.conv.Open, a.conv.Last = run.ID, run.ID
+	a.hear(m)
+	a.run, a.inputs = &run, nil
+	return errors.Join(
+		a.tx.PutRun(run),
+		a.tx.PutConversation(a.conv),
+		a.event(core.Event{Type: core.EventRunStarted, Run: run.ID, By: m.From}),
+		a.wake(),
+	)
+}
+
+// hear keeps what a message tells about its conversation.
+func (a *act) hear(m core.Message) {
+	if m.Lang != "" {
+		a.conv.Lang = m.Lang
+	}
+	a.conv.Shared = a.conv.Shared || m.Shared
+}
+
+// next routes the messages that wait until one starts a run; the conversation has no open run. It
+// reports whether a run was started.
+func (a *act) next() (bool, error) {
+	for a.run == nil && a.agent != nil {
+		queue, err := a.tx.Queue(1)
+		if err != nil || len(queue) == 0 {
+			return false, err
+		}
+		q := queue[0]
+		if q.Message.NotBefore.After(a.now) {
+			return false, a.tx.WakeAt(q.Message.NotBefore)
+		}
+		if err := a.tx.Dequeue(q.Seq); err != nil {
+			return false, err
+		}
+		s, err := a.scene(q.Message)
+		if err != nil {
+			return false, err
+		}
+		s.Queued = false // it is at the head
+		if _, err := a.do(q.Message, core.Route(s, q.Message, a.reader(q.Message)), nil); err != nil {
+			return false, err
+		}
+	}
+	return a.run != nil, nil
+}
+
+// reroute routes the messages that wait beside an open run again: the place of its prompt is known now.
+func (a *act) reroute() error {
+	queue, err := a.tx.Queue(0)
+	if err != nil {
+		return err
+	}
+	for _, q := range queue {
+		if a.live() == nil {
+			return nil // the last one moved the run on
+		}
+		s, err := a.scene(q.Message)
+		if err != nil {
+			return err
+		}
+		d := core.Route(s, q.Message, a.reader(q.Message))
+		if d.Do == core.DoQueue && !q.Held {
+			continue
+		}
+		if _, err := a.do(q.Message, d, &q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *act) reader(m core.Message) func(core.Input) core.Reading {
+	return func(in core.Input) core.Reading { return a.e.deps.Read(in, m, a.human) }
+}

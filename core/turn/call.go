@@ -1,0 +1,319 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/core/journal"
+	"parley/core/tool"
+)
+
+// ran is what a result step records: how one run of a call ended, or what the tool asks the person.
+type ran struct {
+	Result *core.Result `json:"result,omitempty"`
+	Ask    *tool.Asked  `json:"ask,omitempty"`
+	Failed bool         `json:"failed,omitempty"`
+}
+
+// errUnsure says that a call may or may not have run.
+var errUnsure = errors.New("the call may or may not have run")
+
+// reads runs the reads that need nobody, in parallel. Their results are recorded in call order.
+func (b *batch) reads() error {
+	var reads []*state
+	for _, s := range b.calls {
+		if s.dec.Kind == core.CallAuto && s.dec.Type == core.ToolRead && !s.done {
+			reads = append(reads, s)
+		}
+	}
+	if len(reads) == 0 {
+		return nil
+	}
+	results := make([]ran, len(reads))
+	errs := make([]error, len(reads))
+	if !b.d.j.Replaying() {
+		for _, s := range reads {
+			b.executing(s)
+		}
+		if err := b.d.commit(abortableThen(nil)); err != nil {
+			return err
+		}
+		var all sync.WaitGroup
+		for i, s := range reads {
+			all.Go(func() { results[i], errs[i] = b.d.call(s) })
+		}
+		all.Wait()
+	}
+	for i, s := range reads {
+		if err := b.record(s, func() (ran, error) { return results[i], errs[i] }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// executing marks a call as started under the present claim.
+func (b *batch) executing(s *state) {
+	row := *s.row
+	row.Status, row.Claim, row.Approval = core.CallExecuting, b.d.claim.Token, s.approval
+	s.row = &row
+	b.d.put(s.row)
+}
+
+// runCall runs a call that needs nobody, or nobody any more. Afterwards it is done or wants something.
+func (b *batch) runCall(s *state) error {
+	unknown := numbered("unknown:"+string(s.row.ID), s.waits+1)
+	changed := numbered("changed:"+string(s.row.ID), s.waits+1)
+	switch next := b.d.j.Next(); {
+	case next == unknown:
+		s.want = wantUnknown(s, unknown)
+		return nil
+	case next == changed:
+		s.want = wantAgain(changed)
+		return nil
+	case next == "":
+		if w, err := b.start(s, unknown, changed); w != nil || err != nil {
+			s.want = w
+			return err
+		}
+	}
+	err := b.record(s, func() (ran, error) { return b.d.call(s) })
+	if errors.Is(err, errUnsure) {
+		s.want = wantUnknown(s, unknown)
+		return nil
+	}
+	return err
+}
+
+// start writes executing before a call runs. It returns what is wanted instead where the call must not run.
+func (b *batch) start(s *state, unknown, changed string) (*want, error) {
+	row := s.row
+	if row.Status == core.CallExecuting {
+		if b.d.begun != nil && b.d.begun.ID == row.ID {
+			b.d.begun = nil
+			return nil, nil // executing was written with the answer, and nothing ran since
+		}
+		if s.rerun() {
+			s.again = false
+		} else {
+			return wantUnknown(s, unknown), nil
+		}
+	}
+	if b.d.soft.Err() != nil {
+		return nil, errStopping
+	}
+	if s.approval != nil && b.d.e.changed(b.d.agent, *row) != "" {
+		return wantAgain(changed), nil
+	}
+	b.executing(s)
+	return nil, b.d.commit(abortableThen(nil))
+}
+
+// rerun reports whether a call that was started under another claim may run again with the same key.
+func (s *state) rerun() bool { return s.dec.Type == core.ToolRead || s.dec.Idempotent || s.again }
+
+// record spends the call's result step and takes the call on.
+func (b *batch) record(s *state, f func() (ran, error)) error {
+	live := !b.d.j.Replaying()
+	r, err := journal.Do(b.d.j, numbered("result:"+string(s.row.ID), s.runs+1), f)
+	if err != nil {
+		return err
+	}
+	s.runs++
+	if r.Ask != nil {
+		s.want = &want{kind: r.Ask.Kind, message: r.Ask.Message, schema: r.Ask.Schema, url: r.Ask.URL, key: r.Ask.Key}
+		return nil
+	}
+	if r.Result == nil {
+		return fmt.Errorf("result of call %s of run %s is empty: %w", s.row.ID, b.d.run.ID, ErrDamaged)
+	}
+	status := core.CallExecuted
+	switch {
+	case r.Failed:
+		status = core.CallFailed
+	case s.waits == 0:
+		status = core.CallAutoExecuted
+	}
+	b.finish(s, live, status, *r.Result)
+	if live && s.waits > 0 {
+		b.d.shown = append(b.d.shown, s.row.ID)
+	}
+	return nil
+}
+
+// call runs the tool once on the frozen arguments.
+func (d *driver) call(s *state) (r ran, err error) {
+	t, ok := d.agent.lookup(s.row.Tool)
+	if !ok {
+		return failed("The tool is gone: the call did not run."), nil
+	}
+	id := tool.Identity{Actor: d.run.Asker(), Approval: s.approval}
+	out, err := d.attempt(t, s, id)
+	var ask *tool.AskError
+	var declined *tool.ErrDeclined
+	switch {
+	case d.hard.Err() != nil:
+		return ran{}, errStopping // cut: whether it ran is asked at the next start
+	case errors.As(err, &ask):
+		return d.asked(ask.Asked), nil
+	case errors.Is(err, tool.ErrUnknownOutcome):
+		return ran{}, fmt.Errorf("%w: %w", errUnsure, err)
+	case errors.As(err, &declined):
+		return ran{Failed: true, Result: d.answered(s, core.OutcomeDeclined, declined.Error())}, nil
+	case err != nil:
+		return ran{Failed: true, Result: d.answered(s, core.OutcomeError, err.Error())}, nil
+	}
+	return ran{Result: d.answered(s, core.OutcomeOK, out)}, nil
+}
+
+// attempt calls the tool, and again where the failure proves that nothing ran.
+func (d *driver) attempt(t tool.Tool, s *state, id tool.Identity) (out string, err error) {
+	const tries = 3
+	wait := 500 * time.Millisecond
+	for n := 1; ; n++ {
+		out, err = safely(t, tool.NewContext(d.hard, s.row.Key(), id, s.asks), s.row.Arguments)
+		if !errors.Is(err, tool.ErrNotStarted) || n == tries {
+			return out, err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-d.soft.Done():
+			timer.Stop()
+			return out, err
+		case <-timer.C:
+		}
+		wait *= 4
+	}
+}
+
+// safely turns a tool's panic into an error.
+func safely(t tool.Tool, ctx *tool.Context, arguments json.RawMessage) (out string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool crashed and may have done part of its work: %v", p)
+		}
+	}()
+	return t.Call(ctx, arguments)
+}
+
+func failed(content string) ran {
+	return ran{Failed: true, Result: &core.Result{Outcome: core.OutcomeError, Content: content}}
+}
+
+// answered is the result of a call that ran, with who was waited for.
+func (d *driver) answered(s *state, o core.Outcome, content string) *core.Result {
+	r := core.Result{Outcome: o, Content: core.BoundResult(content)}
+	var own []core.Input
+	for _, in := range d.sorted {
+		if got := d.inputs[in]; got.Call == s.row.ID {
+			own = append(own, got)
+		}
+	}
+	r = r.After(own...)
+	return &r
+}
+
+// asked checks what a tool wants of the person. What cannot be asked is a failure of the tool.
+func (d *driver) asked(a tool.Asked) ran {
+	if d.run.Inputs >= d.agent.maxInputs() {
+		return failed(fmt.Sprintf("This turn may ask the person at most %d times: the tool could not ask.", d.agent.maxInputs()))
+	}
+	switch a.Kind {
+	case core.KindURL:
+		u, err := url.Parse(a.URL)
+		if err != nil || u.Scheme != "https" || u.Host == "" {
+			return failed("The tool asked for a step on a page that has no https address: nobody was asked.")
+		}
+	case core.KindForm:
+		if len(a.Schema) == 0 {
+			break
+		}
+		form, err := core.ParseForm(a.Schema)
+		if err != nil {
+			return failed("The tool asked for a form that cannot be shown, so nobody was asked: " + err.Error())
+		}
+		if len(form.Fields) == 0 {
+			a.Schema = nil
+		}
+		for _, f := range form.Fields {
+			if f.Secret && d.run.Message.Shared {
+				return failed(fmt.Sprintf("The tool asked for %s, which is secret and is never asked in a shared chat: ask in a direct chat.", f.Name))
+			}
+		}
+	}
+	if strings.TrimSpace(a.Message) == "" && a.Kind != core.KindURL && len(a.Schema) == 0 {
+		return failed("The tool asked for a confirmation without saying of what: nobody was asked.")
+	}
+	return ran{Ask: &a}
+}
+
+// The options of the question about a call that may have run, in the order they are shown.
+const (
+	unknownStop  = "stop"
+	unknownDone  = "done"
+	unknownAgain = "again"
+)
+
+// wantUnknown asks a person what to do about a call that was started and whose end is not known.
+func wantUnknown(s *state, mark string) *want {
+	return &want{
+		kind: core.KindQuestion, purpose: core.PurposeUnknown, mark: mark,
+		message: fmt.Sprintf("%s was started and then interrupted. It may or may not have run.", s.row.Tool),
+		questions: []core.Question{{
+			ID: "outcome", Prompt: "What should I do?",
+			Options: []core.Option{
+				{Value: unknownStop, Label: "Stop here"},
+				{Value: unknownDone, Label: "Treat it as done"},
+				{Value: unknownAgain, Label: "Run it again"},
+			},
+		}},
+	}
+}
+
+// wantAgain asks again for an approval whose call is no longer the one that was shown.
+func wantAgain(mark string) *want {
+	return &want{kind: core.KindApproval, purpose: core.PurposeChanged, mark: mark, message: "The tool changed after this call was approved."}
+}
+
+// adopt binds a call to the tool as it is now, as the person was shown.
+func (b *batch) adopt(s *state) {
+	t, ok := b.d.agent.lookup(s.row.Tool)
+	if !ok {
+		return // it fails when it is run
+	}
+	row := *s.row
+	row.Spec = specDigest(t.Spec())
+	row.Hash = core.CallHash(row.Tool, row.Arguments, row.Spec)
+	s.row = &row
+	b.d.put(s.row)
+}
+
+// afterUnknown does what the person decided about a call that may have run.
+func (b *batch) afterUnknown(s *state, in core.Input, live bool) error {
+	choice := unknownStop
+	if a := in.Settled.Answer; in.State == core.InputAccepted && a != nil && len(a.Choices) == 1 && len(a.Choices[0].Values) == 1 {
+		choice = a.Choices[0].Values[0]
+	}
+	switch choice {
+	case unknownDone:
+		b.finish(s, live, core.CallExecuted, core.ResultAssumed(in))
+	case unknownAgain:
+		s.again = true
+	default:
+		b.finish(s, live, core.CallCancelled, core.ResultInterrupted(*s.row).After(in))
+		return &stoppedError{by: core.Closing{By: in.Settled.By, Via: in.Settled.Via, At: in.Settled.At}}
+	}
+	return nil
+}
+
+// stoppedError ends the run because a person said to stop at a call that may have run.
+type stoppedError struct{ by core.Closing }
+
+func (e *stoppedError) Error() string { return "stopped by " + string(e.by.By) }
+

@@ -1,0 +1,179 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+
+	"parley/core"
+)
+
+// ending is how a run that still goes on or waits is ended from outside.
+type ending struct {
+	run     core.RunStatus
+	input   core.InputState
+	call    core.CallStatus
+	outcome core.Outcome
+	by      core.Closing
+	// reason is the plain sentence kept with the run.
+	reason string
+}
+
+// closeRun ends the open run: every input that waits is closed, every call gets its result, prompts are
+// edited. What had been approved does not run.
+func (a *act) closeRun(end ending) error {
+	calls, err := a.tx.Calls(a.run.ID)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if c.Done() {
+			continue
+		}
+		if err := a.closeCall(c, end); err != nil {
+			return err
+		}
+	}
+	for _, in := range a.inputs {
+		if !in.Pending() {
+			continue
+		}
+		in.State = end.input
+		in.Settled = &core.Settled{By: end.by.By, Via: end.by.Via, At: end.by.At}
+		if err := errors.Join(a.putInput(in), a.resolved(in)); err != nil {
+			return err
+		}
+	}
+	return a.endRun(end.run, "", end.reason)
+}
+
+// closeCall gives a call that will not go on its one result.
+func (a *act) closeCall(c core.Call, end ending) error {
+	in := newest(a.inputs, c.ID)
+	var res core.Result
+	switch {
+	case c.Status == core.CallExecuting:
+		res = core.ResultInterrupted(c)
+	case in != nil && in.State.Settled():
+		res = core.ResultNotRun(c, *in, end.outcome)
+	default:
+		res = core.ResultClosed(c, end.outcome, end.by)
+	}
+	c.Status, c.Result = end.call, &res
+	return a.tx.PutCall(c)
+}
+
+// endRun closes the open run's row and the conversation's hold on it.
+func (a *act) endRun(status core.RunStatus, text, reason string) error {
+	run := *a.run
+	run.Status, run.Text, run.Reason, run.EndedAt = status, text, reason, a.now
+	a.conv.Open = ""
+	a.run, a.inputs = nil, nil
+	return errors.Join(
+		a.tx.PutRun(run), a.tx.PutConversation(a.conv),
+		a.event(core.Event{Type: core.EventRunFinished, Run: run.ID, Data: data(map[string]core.RunStatus{"status": status})}),
+	)
+}
+
+// unsure is the call of the open run that may or may not have run and is being asked about.
+func (a *act) unsure() *core.Input {
+	for i := range a.inputs {
+		if a.inputs[i].Pending() && a.inputs[i].Purpose == core.PurposeUnknown {
+			return &a.inputs[i]
+		}
+	}
+	return nil
+}
+
+// supersede closes what waits and lets the message have its turn, after those that came before it.
+func (a *act) supersede(m core.Message) error {
+	if in := a.unsure(); in != nil {
+		if err := a.out(core.Out{Kind: core.OutNote, Note: core.NoteMayHaveRun, Run: in.Run, Input: in.ID, Person: m.From, ReplyTo: m.ID}); err != nil {
+			return err
+		}
+	}
+	err := a.closeRun(ending{
+		run: core.RunSuperseded, input: core.InputSuperseded, call: core.CallSuperseded, outcome: core.OutcomeSuperseded,
+		by: core.Closing{By: m.From, Via: "chat", At: a.now},
+	})
+	if err != nil {
+		return err
+	}
+	queue, err := a.tx.Queue(1)
+	switch {
+	case err != nil:
+		return err
+	case len(queue) == 0 && !m.NotBefore.After(a.now):
+		return a.start(m)
+	}
+	if _, err := a.tx.Enqueue(m); err != nil {
+		return err
+	}
+	_, err = a.next()
+	return err
+}
+
+// abort ends the open run: at once if it waits, at its next transaction if it is running.
+func (a *act) abort(by core.Closing, replyTo string) error {
+	if a.run.Status == core.RunRunning && a.run.SetAside == "" {
+		if a.run.Abort == nil {
+			a.run.Abort = &by
+		}
+		return errors.Join(a.tx.PutRun(*a.run), a.tx.WakeAt(a.now))
+	}
+	if err := a.cancelled(by, replyTo); err != nil {
+		return err
+	}
+	return a.goOn()
+}
+
+// cancelled ends the open run because somebody wanted it to stop.
+func (a *act) cancelled(by core.Closing, replyTo string) error {
+	run := a.run.ID
+	err := a.closeRun(ending{
+		run: core.RunCancelled, input: core.InputCancelled, call: core.CallCancelled, outcome: core.OutcomeCancelled, by: by,
+		reason: fmt.Sprintf("cancelled by %s", by.By),
+	})
+	return errors.Join(err, a.out(core.Out{Kind: core.OutNote, Note: core.NoteAborted, Run: run, Person: by.By, ReplyTo: replyTo}))
+}
+
+// goOn lets the queue have its turn after the open run ended.
+func (a *act) goOn() error {
+	_, err := a.next()
+	return err
+}
+
+// expireDue closes the inputs of the open run that nobody answered in time.
+func (a *act) expireDue() error {
+	if a.run == nil || a.run.Status != core.RunInputRequired {
+		return nil
+	}
+	due := false
+	for _, in := range a.inputs {
+		if in.Pending() && !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.now) {
+			due = true
+			break
+		}
+	}
+	if !due {
+		return nil
+	}
+	if !a.human.ResumeOnExpire {
+		run, in := a.run.ID, core.Live(a.inputs).ID
+		err := a.closeRun(ending{
+			run: core.RunExpired, input: core.InputExpired, call: core.CallExpired, outcome: core.OutcomeExpired,
+			by: core.Closing{At: a.now}, reason: "nobody answered in time",
+		})
+		return errors.Join(err, a.out(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: run, Input: in}), a.goOn())
+	}
+	for _, in := range a.inputs {
+		if !in.Pending() || in.ExpiresAt.IsZero() || in.ExpiresAt.After(a.now) {
+			continue
+		}
+		in.State, in.Settled = core.InputExpired, &core.Settled{At: a.now}
+		err := errors.Join(a.putInput(in), a.resolved(in), a.out(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: in.Run, Input: in.ID}))
+		if err != nil {
+			return err
+		}
+	}
+	return a.proceed()
+}

@@ -1,0 +1,388 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"parley/core"
+	"parley/core/journal"
+	"parley/core/model"
+)
+
+// Errors that end a driver's pass over a run.
+var (
+	errSuspended = errors.New("suspended: waits for a person")
+	errAborted   = errors.New("aborted")
+	errStopping  = errors.New("stopping")
+)
+
+// failedError ends a run as failed, with the sentence that the chat is told.
+type failedError struct{ sentence string }
+
+func (e *failedError) Error() string { return e.sentence }
+
+// driver advances the runs of one claimed conversation. Everything in it is lost without harm.
+type driver struct {
+	e     *Engine
+	claim *Claim
+	soft  context.Context // no step begins after it
+	hard  context.Context // running tool calls are cut after it
+	begun *core.Call      // executing was written for it in the commit that took the claim
+
+	agent   *Agent
+	run     core.Run
+	j       *journal.Journal
+	calls   map[core.CallID]*core.Call
+	inputs  map[core.InputID]core.Input
+	sorted  []core.InputID  // of inputs, as they were opened
+	earlier []model.Message // of the conversation before this run; nil: not read yet
+	msgs    []model.Message // of this run
+	dirty   []*core.Call    // rows to be written with the next commit
+	shown   []core.CallID   // calls that ended and whose prompts are to be edited
+}
+
+// drive advances a claimed conversation until it waits, has nothing to do, or the engine stops.
+func (e *Engine) drive(soft, hard context.Context, c *Claim, begun *core.Call) {
+	hard, lost := context.WithCancelCause(hard)
+	defer lost(nil)
+	go e.renew(hard, c, func(err error) { lost(err) })
+	for {
+		again, err := e.pass(soft, hard, c, begun)
+		begun = nil
+		switch {
+		case err == nil && again:
+			continue
+		case err == nil, errors.Is(err, ErrFenced), errors.Is(err, errStopping), hard.Err() != nil:
+			if err != nil && !errors.Is(err, errStopping) {
+				e.log.Warn("leave a conversation", "conversation", c.Conversation, "err", err)
+			}
+			e.news.tell()
+			return
+		}
+		e.log.Error("advance a conversation", "conversation", c.Conversation, "err", err)
+		if !e.setBack(hard, c, err) {
+			return
+		}
+	}
+}
+
+// pass advances the open run once: to its end, to its next wait, or to an error. again: there is more.
+func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (again bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	d := &driver{e: e, claim: c, soft: soft, hard: hard, begun: begun}
+	open, err := d.load()
+	if err != nil {
+		return false, err
+	}
+	if !open {
+		return d.pickUp()
+	}
+	err = d.turn()
+	var failed *failedError
+	var stopped *stoppedError
+	switch {
+	case err == nil:
+		return d.finish(core.RunCompleted, "")
+	case errors.Is(err, errSuspended):
+		return false, nil
+	case errors.Is(err, errAborted):
+		return d.cancelled()
+	case errors.As(err, &stopped):
+		return d.stop(stopped.by)
+	case errors.As(err, &failed):
+		return d.finish(core.RunFailed, failed.sentence)
+	}
+	return false, err
+}
+
+// load reads the open run; open is false where nothing is to be advanced.
+func (d *driver) load() (open bool, err error) {
+	var steps []core.Step
+	var calls []core.Call
+	var inputs []core.Input
+	err = d.e.store.View(d.hard, d.claim.Conversation, func(r Reader) error {
+		conv, err := r.Conversation()
+		if err != nil || conv.Open == "" {
+			return err
+		}
+		if d.run, err = r.Run(conv.Open); err != nil {
+			return err
+		}
+		if steps, err = r.Journal(d.run.ID); err != nil {
+			return err
+		}
+		if calls, err = r.Calls(d.run.ID); err != nil {
+			return err
+		}
+		inputs, err = r.RunInputs(d.run.ID)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("load %s: %w", d.claim.Conversation, err)
+	}
+	agent, ok := d.e.agents(d.claim.Conversation.Agent())
+	if d.run.ID == "" || d.run.Status != core.RunRunning || d.run.SetAside != "" || !ok {
+		return false, nil
+	}
+	d.agent, d.j = agent, journal.New(steps)
+	d.calls, d.inputs = map[core.CallID]*core.Call{}, map[core.InputID]core.Input{}
+	for i := range calls {
+		d.calls[calls[i].ID] = &calls[i]
+	}
+	for _, in := range inputs {
+		d.inputs[in.ID] = in
+		d.sorted = append(d.sorted, in.ID)
+	}
+	return true, nil
+}
+
+// pickUp handles a claimed conversation without a run to advance: it starts the next message, or routes
+// again what waits beside a prompt, and gives the claim back.
+func (d *driver) pickUp() (again bool, err error) {
+	err = d.update(func(a *act) error {
+		again = false
+		if err := a.expireDue(); err != nil {
+			return err
+		}
+		switch {
+		case a.agent == nil:
+			queue, err := a.tx.Queue(1)
+			if err != nil {
+				return err
+			}
+			if len(queue) > 0 { // the agent may come back
+				return a.tx.Release(a.now.Add(time.Minute))
+			}
+			return a.tx.Release(time.Time{})
+		case a.run == nil:
+			if _, err := a.next(); err != nil {
+				return err
+			}
+		default:
+			if err := a.reroute(); err != nil {
+				return err
+			}
+		}
+		if again = a.run != nil && a.run.Status == core.RunRunning && a.run.SetAside == ""; again {
+			return nil
+		}
+		return a.tx.Release(time.Time{})
+	})
+	return again, err
+}
+
+// update runs f in one transaction under the driver's claim. A store that fails for a while is tried
+// again, since what was done outside must be recorded.
+func (d *driver) update(f func(*act) error) error {
+	const first, longest = 50 * time.Millisecond, 5 * time.Second
+	for wait := first; ; wait = min(2*wait, longest) {
+		err := d.e.store.Update(d.hard, Scope{Conversation: d.claim.Conversation, Claim: d.claim}, func(tx Tx) error {
+			a, err := d.e.newAct(tx)
+			if err != nil {
+				return err
+			}
+			a.holder = true
+			return f(a)
+		})
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
+			d.e.news.tell()
+			return err
+		}
+		d.e.log.Error("store a step, will try again", "conversation", d.claim.Conversation, "run", d.run.ID, "err", err)
+		timer := time.NewTimer(wait)
+		select {
+		case <-d.hard.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}
+
+// commit writes the steps and calls that are not durable, with what f adds, in one transaction.
+func (d *driver) commit(f func(*act) error) error {
+	err := d.update(func(a *act) error {
+		if a.run == nil || a.run.ID != d.run.ID {
+			return fmt.Errorf("run %s is not open: %w", d.run.ID, ErrFenced)
+		}
+		at, steps := d.j.Pending()
+		if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
+			return err
+		}
+		for _, c := range d.dirty {
+			if err := a.tx.PutCall(*c); err != nil {
+				return err
+			}
+		}
+		run := d.run
+		run.Abort, run.Stuck = a.run.Abort, 0 // whoever wants it to stop wrote the first
+		a.run = &run
+		if err := errors.Join(a.tx.PutRun(run), d.edits(a)); err != nil {
+			return err
+		}
+		if f != nil {
+			return f(a)
+		}
+		return nil
+	})
+	if err == nil {
+		d.j.Committed()
+		d.dirty, d.shown = nil, nil
+	}
+	return err
+}
+
+// edits has the prompts of calls that ended brought up to date: how the call went.
+func (d *driver) edits(a *act) error {
+	for _, id := range d.shown {
+		in := newest(a.inputs, id)
+		if in == nil || in.Kind != core.KindApproval {
+			continue
+		}
+		if err := a.out(core.Out{Kind: core.OutEdit, Run: d.run.ID, Input: in.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abortable fails with errAborted where somebody wanted the run to stop; nothing is written then.
+func abortable(a *act) error {
+	if a.run.Abort != nil {
+		return errAborted
+	}
+	return nil
+}
+
+// put keeps a call's row for the next commit.
+func (d *driver) put(c *core.Call) {
+	d.calls[c.ID] = c
+	for i := range d.dirty {
+		if d.dirty[i].ID == c.ID {
+			d.dirty[i] = c
+			return
+		}
+	}
+	d.dirty = append(d.dirty, c)
+}
+
+// finish ends the run; the next message that waits starts in the same commit.
+func (d *driver) finish(status core.RunStatus, reason string) (again bool, err error) {
+	text := d.run.Text
+	err = d.commit(func(a *act) error {
+		again = false
+		if status == core.RunFailed { // what waited or was approved cannot go on
+			err = a.closeRun(ending{run: status, input: core.InputCancelled, call: core.CallFailed, outcome: core.OutcomeCancelled, by: core.Closing{At: a.now}, reason: reason})
+		} else {
+			err = a.endRun(status, text, reason)
+		}
+		if err := errors.Join(err, a.out(core.Out{Kind: core.OutReply, Run: d.run.ID, ReplyTo: d.run.Message.ID})); err != nil {
+			return err
+		}
+		return d.after(a, &again)
+	})
+	return again, err
+}
+
+// cancelled ends the run because somebody wanted it to stop.
+func (d *driver) cancelled() (again bool, err error) {
+	err = d.update(func(a *act) error {
+		again = false
+		if a.run == nil || a.run.Abort == nil {
+			return fmt.Errorf("run %s is not to be aborted: %w", d.run.ID, ErrFenced)
+		}
+		if err := d.flush(a); err != nil {
+			return err
+		}
+		if err := a.cancelled(*a.run.Abort, ""); err != nil {
+			return err
+		}
+		return d.after(a, &again)
+	})
+	return again, err
+}
+
+// stop ends the run because a person said so about a call that may have run.
+func (d *driver) stop(by core.Closing) (again bool, err error) {
+	err = d.commit(func(a *act) error {
+		again = false
+		if err := a.cancelled(by, ""); err != nil {
+			return err
+		}
+		return d.after(a, &again)
+	})
+	return again, err
+}
+
+// flush writes what the aborted attempt had recorded: results of calls that ran are kept.
+func (d *driver) flush(a *act) error {
+	at, steps := d.j.Pending()
+	if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
+		return err
+	}
+	for _, c := range d.dirty {
+		if err := a.tx.PutCall(*c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after starts the next message, or gives the claim back.
+func (d *driver) after(a *act, again *bool) error {
+	started, err := a.next()
+	if err != nil {
+		return err
+	}
+	if *again = started; started {
+		return nil
+	}
+	return a.tx.Release(time.Time{})
+}
+
+// A run that fails at one place is tried again with a growing pause, then set aside.
+const (
+	maxStuck  = 5
+	stuckWait = time.Second
+)
+
+// setBack counts a failed attempt. It reports whether the driver should try again.
+func (e *Engine) setBack(ctx context.Context, c *Claim, cause error) bool {
+	var diverged *journal.DivergedError
+	aside := errors.As(cause, &diverged)
+	var stuck int
+	err := e.store.Update(ctx, Scope{Conversation: c.Conversation, Claim: c}, func(tx Tx) error {
+		a, err := e.newAct(tx)
+		if err != nil {
+			return err
+		}
+		if a.run == nil {
+			return a.tx.Release(a.now.Add(stuckWait))
+		}
+		a.run.Stuck++
+		stuck = a.run.Stuck
+		if !aside && stuck < maxStuck {
+			return errors.Join(a.tx.PutRun(*a.run), a.tx.Release(a.now.Add(stuckWait<<stuck)))
+		}
+		cause := strings.SplitN(cause.Error(), "\n", 2)[0]
+		a.run.SetAside = cause
+		return errors.Join(
+			a.tx.PutRun(*a.run),
+			a.event(core.Event{Type: core.EventSetAside, Run: a.run.ID, Data: data(map[string]string{"cause": cause})}),
+			a.out(core.Out{Kind: core.OutNote, Note: core.NoteSetAside, Run: a.run.ID}),
+			a.tx.Release(time.Time{}),
+		)
+	})
+	if err != nil {
+		e.log.Error("set a run back", "conversation", c.Conversation, "err", err)
+	}
+	return false
+}

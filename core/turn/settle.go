@@ -1,0 +1,202 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/core"
+)
+
+// Settle ends one input by name. The error of an answer that was not taken is a *core.AnswerError, and
+// then nothing changed. The same answer again returns the input as it was settled.
+func (e *Engine) Settle(ctx context.Context, s Settlement) (core.Input, error) {
+	in, err := e.store.Input(ctx, s.Input)
+	if errors.Is(err, ErrNotFound) {
+		return core.Input{}, core.ErrNoInput(s.Input)
+	}
+	if err != nil {
+		return core.Input{}, fmt.Errorf("settle input %s: %w", s.Input, err)
+	}
+	var refused error
+	err = e.act(ctx, in.Conversation, false, func(a *act) error {
+		refused = nil
+		err := a.expireDue()
+		if err == nil {
+			in, refused, err = a.settleNamed(s)
+		}
+		return err
+	})
+	if err != nil {
+		return core.Input{}, fmt.Errorf("settle input %s: %w", s.Input, err)
+	}
+	return in, refused
+}
+
+// settleNamed checks and applies a settlement. refused tells why it was not taken.
+func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
+	in, err = a.tx.Input(s.Input)
+	if err != nil {
+		return in, nil, err
+	}
+	may := core.MayAnswer(in, a.human, s.From)
+	switch {
+	case s.From == "":
+		return in, core.ErrFromRequired(in.ID), nil
+	case s.Submission.Action == core.ActionCancel && in.Pending() && (may || a.run != nil && core.MayAbort(*a.run, a.human, s.From)):
+		return in, nil, a.abort(core.Closing{By: s.From, Via: s.Via, At: a.now}, "")
+	case !may:
+		return in, core.ErrForbidden(in, s.From), a.event(core.Event{Type: core.EventRefused, Run: in.Run, Input: in.ID, By: s.From, Via: s.Via})
+	case s.Typed != "":
+		return a.settleTyped(in, s)
+	}
+	ans, err := core.Resolve(in, s.Submission)
+	if err != nil {
+		return in, err, nil
+	}
+	if !in.Pending() {
+		if in.Settled != nil && in.Settled.Answer != nil && core.SameAnswer(*in.Settled.Answer, ans) {
+			return in, nil, nil
+		}
+		return in, core.ErrConflict(in), nil
+	}
+	in, err = a.settle(in, ans, s.From, s.Via, "")
+	return in, nil, err
+}
+
+// settleTyped applies a reply that was given to a prompt as text: a button does what typing does.
+func (a *act) settleTyped(in core.Input, s Settlement) (core.Input, error, error) {
+	if !in.Pending() || s.Step >= 0 && s.Step != in.Draft.Step {
+		return in, core.ErrConflict(in), nil
+	}
+	m := core.Message{Conversation: a.conv.ID, From: s.From, Text: s.Typed, SentAt: a.now}
+	r := a.e.deps.Read(in, m, a.human)
+	switch r.Kind {
+	case core.ReadAnswer, core.ReadCommand:
+		err := a.applyVia(in, r, m, s.Via)
+		if err == nil {
+			in, err = a.tx.Input(in.ID)
+		}
+		return in, nil, err
+	case core.ReadCancel:
+		return in, nil, a.abort(core.Closing{By: s.From, Via: s.Via, At: a.now}, "")
+	}
+	return in, &core.AnswerError{Code: core.AnswerInvalid, Input: in.ID, Reason: "this is not one of the replies that count"}, nil
+}
+
+// apply acts on the live input with a typed reading.
+func (a *act) apply(in core.Input, r core.Reading, m core.Message) error {
+	return a.applyVia(in, r, m, "chat")
+}
+
+func (a *act) applyVia(in core.Input, r core.Reading, m core.Message, via string) error {
+	applied, err := core.Apply(in, r, m.From, m.Text)
+	if err != nil {
+		return fmt.Errorf("apply a reply to input %s: %w", in.ID, err)
+	}
+	if applied.Answer != nil {
+		in.Draft = applied.Draft
+		_, err := a.settle(in, *applied.Answer, m.From, via, m.Text)
+		return err
+	}
+	in.Draft = applied.Draft
+	errs := []error{a.putInput(in)}
+	if r.Kind == core.ReadAnswer {
+		errs = append(errs, a.event(core.Event{Type: core.EventAnswered, Run: in.Run, Input: in.ID, By: m.From, Via: via, Data: data(map[string]string{"raw": m.Text})}))
+	}
+	if applied.Note != "" {
+		errs = append(errs, a.out(core.Out{Kind: core.OutNote, Note: applied.Note, Question: applied.Question, Run: in.Run, Input: in.ID, Step: in.Draft.Step, Person: m.From, ReplyTo: m.ID, Lang: m.Lang}))
+	}
+	if applied.Show {
+		errs = append(errs, a.prompt(in))
+	}
+	return errors.Join(errs...)
+}
+
+// settle ends an input by a person. In one transaction: the input, its event, its prompts to be edited, and
+// either the next prompt or the run made runnable.
+func (a *act) settle(in core.Input, ans core.Answer, by core.PersonID, via, raw string) (core.Input, error) {
+	in.State = ans.State()
+	in.Settled = &core.Settled{By: by, Via: via, Role: core.Role(in.Responders.Asker, by), At: a.now, Answer: &ans, Raw: raw}
+	in.Draft = core.Draft{Step: in.Draft.Step}
+	if err := errors.Join(a.putInput(in), a.resolved(in)); err != nil {
+		return in, err
+	}
+	return in, a.proceed()
+}
+
+// resolved records that an input ended, and has its prompts edited.
+func (a *act) resolved(in core.Input) error {
+	a.conv.Closed = in.ID
+	ev := core.Event{Type: core.EventInputResolved, Run: in.Run, Call: in.Call, Input: in.ID}
+	if s := in.Settled; s != nil {
+		ev.By, ev.Via = s.By, s.Via
+	}
+	return errors.Join(
+		a.tx.PutConversation(a.conv), a.event(ev),
+		a.out(core.Out{Kind: core.OutEdit, Run: in.Run, Input: in.ID}),
+	)
+}
+
+// proceed follows the end of an input of an open run: it shows the next, or makes the run runnable.
+func (a *act) proceed() error {
+	if a.run == nil || a.run.Status != core.RunInputRequired {
+		return nil
+	}
+	if next := core.Live(a.inputs); next != nil {
+		if p, ok := core.HomePrompt(*next); ok && p.Step == next.Draft.Step {
+			return nil
+		}
+		return a.prompt(*next)
+	}
+	a.run.Status, a.run.Text = core.RunRunning, ""
+	if err := errors.Join(a.tx.PutRun(*a.run), a.wake()); err != nil {
+		return err
+	}
+	return a.begin()
+}
+
+// begin writes executing for the first call that the last answer released, so that settling and executing
+// share a commit. Whatever is not plain is left to the driver.
+func (a *act) begin() error {
+	if a.claim == nil || a.agent == nil {
+		return nil
+	}
+	calls, err := a.tx.Calls(a.run.ID)
+	if err != nil {
+		return err
+	}
+	for i := range calls {
+		c := calls[i]
+		if c.Done() {
+			continue
+		}
+		in := newest(a.inputs, c.ID)
+		switch {
+		case in == nil:
+			return nil
+		case c.Kind == core.CallAsk, in.Kind == core.KindApproval && in.State != core.InputAccepted:
+			continue // its result comes from the answer alone
+		case in.Kind != core.KindApproval, len(c.Asks) > 0, a.e.changed(a.agent, c) != "":
+			return nil
+		}
+		c.Status, c.Claim, c.Approval = core.CallExecuting, a.claim.Token, approvalOf(*in)
+		a.begun = &c
+		return a.tx.PutCall(c)
+	}
+	return nil
+}
+
+func approvalOf(in core.Input) *core.Approval {
+	return &core.Approval{Input: in.ID, By: in.Settled.By, At: in.Settled.At}
+}
+
+// newest is the last input that a call opened, nil for none.
+func newest(inputs []core.Input, call core.CallID) *core.Input {
+	for i := len(inputs) - 1; i >= 0; i-- {
+		if inputs[i].Call == call {
+			return &inputs[i]
+		}
+	}
+	return nil
+}

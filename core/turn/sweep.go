@@ -1,0 +1,56 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"parley/core"
+)
+
+// sweepLoop closes inputs that nobody answered in time, by the store's clock: at start, at each deadline,
+// and whenever an input was opened.
+func (e *Engine) sweepLoop(ctx context.Context) {
+	const longest = time.Minute // a clock that jumps is noticed within this
+	for {
+		if err := e.expire(ctx); err != nil && ctx.Err() == nil {
+			e.log.Error("close overdue inputs", "err", err)
+		}
+		wait := longest
+		if next, err := e.store.NextDeadline(ctx); err == nil && !next.IsZero() {
+			wait = min(max(next.Sub(e.store.Now()), time.Millisecond), longest)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-e.sweep:
+		}
+		timer.Stop()
+	}
+}
+
+// expire closes what is overdue now, each conversation in a transaction of its own.
+func (e *Engine) expire(ctx context.Context) error {
+	const batch = 100
+	for {
+		due, err := e.store.Overdue(ctx, batch)
+		if err != nil {
+			return err
+		}
+		done := map[core.ConversationID]bool{}
+		for _, in := range due {
+			if done[in.Conversation] {
+				continue
+			}
+			done[in.Conversation] = true
+			if err := e.act(ctx, in.Conversation, false, (*act).expireDue); err != nil {
+				return err
+			}
+		}
+		if len(due) < batch {
+			return nil
+		}
+	}
+}
