@@ -1,0 +1,35 @@
+package bolt
+
+import (
+	"fmt"
+	"strconv"
+
+	bbolt "go.etcd.io/bbolt"
+
+	"parley/core/turn"
+)
+
+// migration brings a file from the version of its place in the list to the next.
+type migration struct {
+	name string
+	up   func(*bbolt.Tx) error
+}
+
+// migrations are in order and are never changed once released; the last one's number is this program's
+// version. The first stands for the layout that new files are made with, and changes nothing.
+var migrations = []migration{
+	{name: "the first layout", up: func(*bbolt.Tx) error { return nil }},
+}
+
+func getVersion(btx *bbolt.Tx) (int, error) {
+	raw := string(btx.Bucket(bMeta.name).Get([]byte("version")))
+	n, err := strconv.Atoi(raw)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("its version reads %q: %w", raw, turn.ErrDamaged)
+	}
+	return n, nil
+}
+
+func setVersion(btx *bbolt.Tx, n int) error {
+	return btx.Bucket(bMeta.name).Put([]byte("version"), []byte(strconv.Itoa(n)))
+}
