@@ -31,6 +31,7 @@ func (d *delivery) send(ctx context.Context, row core.Out, lines []Line) (core.R
 		r.At = d.now()
 	}
 	prompt := len(lines) > 0 && lines[len(lines)-1].Voice == VoiceAsk
+	r.Prompted = prompt
 	for i, id := range ids {
 		if id != "" && (!prompt || i < len(lines) && lines[i].Voice == VoiceAsk) {
 			r.Messages = append(r.Messages, id)

@@ -46,6 +46,8 @@ type Receipt struct {
 	Messages []string  // platform ids of all parts, in order
 	Order    uint64    // the platform's order of the last part
 	At       time.Time // when the platform confirmed it
+	// Prompted says that the messages are the parts of the row's prompt: it had not ended when it was shown.
+	Prompted bool
 }
 
 // NoteCode names a line that Parley says in its own name. render has its sentence in each language.

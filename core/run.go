@@ -116,8 +116,9 @@ type Call struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Claim is the token under which executing was written: under another one the outcome is unknown.
 	Claim string `json:"claim,omitempty"`
-	// Waits counts the inputs this call has had.
+	// Waits counts the inputs this call has had; Attempt is what it was when executing was last written.
 	Waits    int       `json:"waits,omitempty"`
+	Attempt  int       `json:"attempt,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
 	// Asks are the inputs the tool itself asked for, in the order it asked.
 	Asks   []Ask   `json:"asks,omitempty"`
@@ -158,7 +159,7 @@ type Ask struct {
 // Result is what the model is told about a call: exactly one, whatever happened.
 type Result struct {
 	// Outcome is a fixed word: ok, error, declined, skipped, answered, superseded, cancelled, expired,
-	// interrupted, refused, not_run, unknown.
+	// interrupted, refused, not_run, assumed_done.
 	Outcome Outcome `json:"outcome"`
 	Content string  `json:"content"`
 	// By, Role and Waited tell who answered, as what, and after how many seconds, of a call that waited.

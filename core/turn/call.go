@@ -61,7 +61,7 @@ func (b *batch) reads() error {
 // executing marks a call as started under the present claim.
 func (b *batch) executing(s *state) {
 	row := *s.row
-	row.Status, row.Claim, row.Approval = core.CallExecuting, b.d.claim.Token, s.approval
+	row.Status, row.Claim, row.Approval, row.Attempt = core.CallExecuting, b.d.claim.Token, s.approval, s.waits
 	s.row = &row
 	b.d.put(s.row)
 }
@@ -99,9 +99,7 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 			b.d.begun = nil
 			return nil, nil // executing was written with the answer, and nothing ran since
 		}
-		if s.rerun() {
-			s.again = false
-		} else {
+		if !s.rerun() {
 			return wantUnknown(s, unknown), nil
 		}
 	}
@@ -115,8 +113,12 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 	return nil, b.d.commit(abortableThen(nil))
 }
 
-// rerun reports whether a call that was started under another claim may run again with the same key.
-func (s *state) rerun() bool { return s.dec.Type == core.ToolRead || s.dec.Idempotent || s.again }
+// safe reports whether running the call twice with one key does no harm.
+func (s *state) safe() bool { return s.dec.Type == core.ToolRead || s.dec.Idempotent }
+
+// rerun reports whether a call that was started before may run again with the same key: a person's word
+// to do so covers the attempts before it only.
+func (s *state) rerun() bool { return s.safe() || s.again && s.row.Attempt < s.waits }
 
 // record spends the call's result step and takes the call on.
 func (b *batch) record(s *state, f func() (ran, error)) error {
@@ -162,7 +164,7 @@ func (d *driver) call(s *state) (r ran, err error) {
 		return ran{}, errStopping // cut: whether it ran is asked at the next start
 	case errors.As(err, &ask):
 		return d.asked(ask.Asked), nil
-	case errors.Is(err, tool.ErrUnknownOutcome):
+	case errors.Is(err, tool.ErrUnknownOutcome) && !s.safe():
 		return ran{}, fmt.Errorf("%w: %w", errUnsure, err)
 	case errors.As(err, &declined):
 		return ran{Failed: true, Result: d.answered(s, core.OutcomeDeclined, declined.Error())}, nil
@@ -172,13 +174,14 @@ func (d *driver) call(s *state) (r ran, err error) {
 	return ran{Result: d.answered(s, core.OutcomeOK, out)}, nil
 }
 
-// attempt calls the tool, and again where the failure proves that nothing ran.
+// attempt calls the tool, and again where the failure proves that nothing ran or running twice does no harm.
 func (d *driver) attempt(t tool.Tool, s *state, id tool.Identity) (out string, err error) {
 	const tries = 3
 	wait := 500 * time.Millisecond
 	for n := 1; ; n++ {
 		out, err = safely(t, tool.NewContext(d.hard, s.row.Key(), id, s.asks), s.row.Arguments)
-		if !errors.Is(err, tool.ErrNotStarted) || n == tries {
+		retry := errors.Is(err, tool.ErrNotStarted) || s.safe() && errors.Is(err, tool.ErrUnknownOutcome)
+		if !retry || n == tries {
 			return out, err
 		}
 		timer := time.NewTimer(wait)
@@ -316,4 +319,3 @@ func (b *batch) afterUnknown(s *state, in core.Input, live bool) error {
 type stoppedError struct{ by core.Closing }
 
 func (e *stoppedError) Error() string { return "stopped by " + string(e.by.By) }
-

@@ -154,14 +154,7 @@ func (d *driver) pickUp() (again bool, err error) {
 		}
 		switch {
 		case a.agent == nil:
-			queue, err := a.tx.Queue(1)
-			if err != nil {
-				return err
-			}
-			if len(queue) > 0 { // the agent may come back
-				return a.tx.Release(a.now.Add(time.Minute))
-			}
-			return a.tx.Release(time.Time{})
+			return a.tx.Release(a.now.Add(time.Minute)) // it may come back
 		case a.run == nil:
 			if _, err := a.next(); err != nil {
 				return err
@@ -279,7 +272,8 @@ func (d *driver) finish(status core.RunStatus, reason string) (again bool, err e
 	text := d.run.Text
 	err = d.commit(func(a *act) error {
 		again = false
-		if status == core.RunFailed { // what waited or was approved cannot go on
+		var err error
+		if status == core.RunFailed { // what was approved cannot go on
 			err = a.closeRun(ending{run: status, input: core.InputCancelled, call: core.CallFailed, outcome: core.OutcomeCancelled, by: core.Closing{At: a.now}, reason: reason})
 		} else {
 			err = a.endRun(status, text, reason)

@@ -44,6 +44,7 @@ type Engine struct {
 	hard    context.Context // ends after the grace: running tool calls are cut
 	drivers sync.WaitGroup
 	cancels map[core.ConversationID]context.CancelFunc // of the model request in flight
+	working map[core.ConversationID]int                // being advanced
 
 	news  broadcast // something changed: for Idle and waiting callers
 	sweep chan struct{}
@@ -61,6 +62,7 @@ func New(c Config) (*Engine, error) {
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
 		ttl: c.ClaimTTL, grace: c.Grace,
 		cancels: map[core.ConversationID]context.CancelFunc{},
+		working: map[core.ConversationID]int{},
 		sweep:   make(chan struct{}, 1),
 	}
 	if e.log == nil {
@@ -159,8 +161,18 @@ func (e *Engine) launch(c *Claim, begun *core.Call) {
 				return
 			}
 		}
+		e.works(c.Conversation, 1)
+		defer e.works(c.Conversation, -1)
 		e.drive(soft, hard, c, begun)
 	}()
+}
+
+func (e *Engine) works(c core.ConversationID, n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.working[c] += n; e.working[c] == 0 {
+		delete(e.working, c)
+	}
 }
 
 // renew keeps a claim alive until ctx ends; it calls lost when it cannot, before another could start.

@@ -180,7 +180,7 @@ func (a *act) begin() error {
 		case in.Kind != core.KindApproval, len(c.Asks) > 0, a.e.changed(a.agent, c) != "":
 			return nil
 		}
-		c.Status, c.Claim, c.Approval = core.CallExecuting, a.claim.Token, approvalOf(*in)
+		c.Status, c.Claim, c.Approval, c.Attempt = core.CallExecuting, a.claim.Token, approvalOf(*in), c.Waits
 		a.begun = &c
 		return a.tx.PutCall(c)
 	}
