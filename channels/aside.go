@@ -29,12 +29,18 @@ func refusal(who core.PersonID) string {
 	return "You are not on the list of people this bot talks to. Your id is " + string(who) + ": whoever runs the bot can add it."
 }
 
+// movedOn tells someone who pressed a button of a question that has been answered since.
+const movedOn = "This was answered already. The newest question is further down."
+
 // pressLine is why a press did nothing.
 func pressLine(v render.View, in core.Input, no *core.AnswerError, from core.PersonID) string {
 	switch no.Code {
 	case core.AnswerConflict:
 		if no.Current != nil {
 			in = *no.Current
+		}
+		if in.Pending() {
+			return movedOn
 		}
 		return line(render.Note(v, render.NoteData{Code: core.NoteAlready, Input: &in, Person: from}))
 	case core.AnswerForbidden:

@@ -31,7 +31,8 @@ func (d *delivery) send(ctx context.Context, row core.Out, lines []Line) (core.R
 		r.At = d.now()
 	}
 	prompt := len(lines) > 0 && lines[len(lines)-1].Voice == VoiceAsk
-	r.Prompted = prompt
+	// A prompt whose last part has no known place takes no typed answer; the engine shows it again.
+	r.Prompted = prompt && last.Message != ""
 	for i, id := range ids {
 		if id != "" && (!prompt || i < len(lines) && lines[i].Voice == VoiceAsk) {
 			r.Messages = append(r.Messages, id)

@@ -69,7 +69,8 @@ func TestReplyEndsWithItsPrompt(t *testing.T) {
 					return
 				}
 				last := shown[len(shown)-1]
-				if want := []string{last.ID}; !slices.Equal(r[0].Messages, want) || r[0].Order != last.Order {
+				want := []string{last.ID}
+				if !slices.Equal(r[0].Messages, want) || r[0].Order != last.Order || r[0].Prompted != (c.in != nil) {
 					t.Errorf("receipt %+v, want only the prompt %s at %d", r[0], last.ID, last.Order)
 				}
 			})
@@ -166,6 +167,22 @@ func TestFailures(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPromptOfUnknownPlaceTakesNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, render.Dialect{}, nil)
+		texter(s, "", pending())
+		broke := channeltest.Failing{Err: &channels.SendError{Unsure: true, Err: errors.New("connection broke")}}
+		s.Fail(broke, broke)
+		s.turns.Put(core.Out{Kind: core.OutPrompt, Conversation: home, Input: "i1"})
+		pass(time.Minute)
+		r := s.turns.Receipts()
+		if len(r) != 1 || r[0].Prompted || r[0].Order != 0 || len(r[0].Messages) != 0 {
+			t.Errorf("receipts %+v", r)
+		}
+	})
 }
 
 func TestRetryGoesOnAfterThePartsThatWereSent(t *testing.T) {
@@ -286,7 +303,8 @@ func TestEdit(t *testing.T) {
 		{"no edits, answered here", false, ended(core.InputAccepted, "chat"), false},
 		{"no edits, answered elsewhere", false, ended(core.InputAccepted, "rest"), true},
 		{"no edits, superseded", false, ended(core.InputSuperseded, "chat"), true},
-		{"no edits, expired", false, ended(core.InputExpired, ""), true},
+		{"no edits, expired: has a note", false, ended(core.InputExpired, ""), false},
+		{"no edits, cancelled: has a note", false, ended(core.InputCancelled, "rest"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

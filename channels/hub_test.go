@@ -168,6 +168,7 @@ func TestPress(t *testing.T) {
 	}{
 		{"settled", nil, false, false},
 		{"ended before", core.ErrConflict(ended), true, false},
+		{"the set moved on", core.ErrConflict(*pending()), true, false},
 		{"not allowed", core.ErrForbidden(ended, "p:1"), true, false},
 		{"unknown", core.ErrNoInput("i1"), true, false},
 		{"not stored", errStore, true, true},

@@ -77,14 +77,15 @@ func voiced(who Voice, parts []render.Part) []Line {
 	return out
 }
 
-// outcomeUnseen reports whether how the input ended has not been seen in its chat already, so that a channel
-// without edits must say it: it was closed, or answered at another door than the chat's own text.
+// outcomeUnseen reports whether how the input ended is not said in its chat anyway, so that a channel without
+// edits must say it: a new message superseded it, or it was answered at another door than the chat's own
+// text. Cancelling and expiry have their own notes.
 func outcomeUnseen(in core.Input) bool {
 	switch {
-	case in.Pending():
-		return false
-	case !in.State.Settled() || in.Settled == nil:
+	case in.State == core.InputSuperseded:
 		return true
+	case !in.State.Settled() || in.Settled == nil:
+		return false
 	}
 	return in.Settled.Via != "chat" && in.Settled.Via != "terminal"
 }

@@ -1,0 +1,165 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"parley/channels"
+	"parley/core"
+	"parley/render"
+)
+
+// Run shows what waits, then takes a line whenever the turn stands still. It returns nil at the end of the
+// input, once the turn has ended or waits, and when ctx ends; a *channels.Permanent when the output is gone
+// or the input cannot be read.
+func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
+	idle, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.gone, cancel)() // nobody reads any more: no use in waiting for the turn
+	lines := newLineReader(a.cfg.In)
+	defer close(lines.stop)
+	if err := a.welcome(idle); err != nil {
+		return a.end(ctx, err)
+	}
+	for {
+		a.ask()
+		got, ok := lines.next(idle)
+		a.unask()
+		switch {
+		case !ok:
+			return a.end(ctx, nil)
+		case errors.Is(got.err, errTooLong):
+			a.note("That line is longer than 1 MiB and was not taken. Send a shorter one.")
+			continue
+		case errors.Is(got.err, io.EOF):
+			return a.end(ctx, a.cfg.Turns.Idle(idle, a.conv))
+		case got.err != nil:
+			return &channels.Permanent{Channel: a.cfg.Name, Hint: "the input cannot be read", Err: got.err}
+		case strings.TrimSpace(got.line) == "":
+			continue
+		}
+		// A line that was read is handed in even when ctx has ended: it cannot be read again. The hub tells
+		// the person where it could not be stored.
+		if err := sink.Message(context.WithoutCancel(ctx), a.message(got.line)); err != nil {
+			continue
+		}
+		if err := a.cfg.Turns.Idle(idle, a.conv); err != nil {
+			return a.end(ctx, err)
+		}
+	}
+}
+
+// end is how Run ends: quietly where ctx has ended, for good where the output is gone.
+func (a *Adapter) end(ctx context.Context, err error) error {
+	a.mu.Lock()
+	broken := a.broken
+	a.mu.Unlock()
+	switch {
+	case broken != nil:
+		return &channels.Permanent{Channel: a.cfg.Name, Hint: "the output is closed; what waits is shown at the next start", Err: broken}
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// welcome waits until what an earlier process left has been said, and shows the live prompt again unless
+// this process has shown it. Nothing of that is stored: the prompt keeps its place, and every line that is
+// read now stands after it.
+func (a *Adapter) welcome(ctx context.Context) error {
+	if err := a.cfg.Turns.Idle(ctx, a.conv); err != nil {
+		return err
+	}
+	waiting, err := a.cfg.Turns.Waiting(ctx, a.conv)
+	if err != nil {
+		return err
+	}
+	for _, in := range waiting {
+		a.after(in)
+	}
+	if len(waiting) == 0 || a.shown(waiting[0]) {
+		return nil
+	}
+	in := waiting[0]
+	row := core.Out{
+		Kind: core.OutPrompt, Conversation: a.conv, Run: in.Run, Input: in.ID, Step: in.Draft.Step, Lang: a.cfg.Lang,
+	}
+	s, err := a.cfg.Turns.Show(ctx, row)
+	if err != nil {
+		return err
+	}
+	s.Row, s.Input = row, &in
+	v := render.View{Dialect: a.Dialect(), Lang: s.Lang, Agent: s.Agent, Now: a.cfg.Now()}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, l := range channels.Lines(v, s) {
+		if err := a.write(l.Voice, l.Part.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after keeps the order growing where the clock has gone back since the input was shown.
+func (a *Adapter) after(in core.Input) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range in.Prompts {
+		if p.Conversation == a.conv {
+			a.last = max(a.last, p.Order)
+		}
+	}
+}
+
+// shown reports whether this process wrote the input's newest prompt.
+func (a *Adapter) shown(in core.Input) bool {
+	p, ok := core.HomePrompt(in)
+	if !ok || p.Step != in.Draft.Step || len(p.Messages) == 0 {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sent[p.Messages[len(p.Messages)-1]]
+}
+
+// message is a line as a message, echoed on a pipe.
+func (a *Adapter) message(line string) core.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.cfg.Interactive {
+		_ = a.write(voiceYou, visible(line)) // a broken output is noticed by whoever waits next
+	}
+	order := a.place()
+	return core.Message{
+		ID: fmt.Sprintf("l%016x-%s", order, a.cfg.NewID()), Conversation: a.conv, From: a.cfg.Person,
+		Text: line, Order: order, SentAt: a.cfg.Now(), Addressed: true, Command: command(line), Lang: a.cfg.Lang,
+	}
+}
+
+// note says a line of Parley's own.
+func (a *Adapter) note(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_ = a.write(channels.VoiceNote, text)
+}
+
+// ask shows where to type; unask tells that the line is over.
+func (a *Adapter) ask() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cfg.Interactive && a.broken == nil {
+		a.asking = true
+		_, _ = io.WriteString(a.cfg.Out, mark) // the next write tells if it failed
+	}
+}
+
+func (a *Adapter) unask() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asking = false
+}
