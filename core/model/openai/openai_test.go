@@ -1,0 +1,22 @@
+package openai
+
+import (
+	"testing"
+
+	"parley/core/model"
+	"parley/core/model/modeltest"
+)
+
+func open(t *testing.T, s *modeltest.Server) model.Model {
+	t.Helper()
+	c, err := New(Config{Model: "fake", APIKey: modeltest.Key, BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, open)
+}
