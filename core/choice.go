@@ -60,14 +60,14 @@ func skipAll(in Input, reason string) Answer {
 // resolveSet reads the answer to a question set.
 func resolveSet(in Input, s Submission) (Answer, error) {
 	answers := map[string]json.RawMessage{} // by question id
+	var bad []FieldError
 	switch t := jsonType(s.Content); {
 	case s.Content == nil, t == "boolean":
 		if yes, _ := verdict(s.Content); !yes {
 			return skipAll(in, s.Reason), nil
 		}
 	case t == "object":
-		var bad []FieldError
-		if answers, bad = byQuestion(in, s.Content); len(bad) > 0 {
+		if answers, bad = byQuestion(in, s.Content); answers == nil {
 			return Answer{}, invalid(in, bad...)
 		}
 	case len(in.Questions) == 1:
@@ -76,7 +76,6 @@ func resolveSet(in Input, s Submission) (Answer, error) {
 		return Answer{}, invalid(in, FieldError{"", `want {"<question id or text>": answer}, since there are several questions`})
 	}
 	a := Answer{Action: ActionAccept}
-	var bad []FieldError
 	for _, q := range in.Questions {
 		c, reason := resolveChoice(q, answers)
 		if reason != "" {
@@ -90,7 +89,7 @@ func resolveSet(in Input, s Submission) (Answer, error) {
 	return a, nil
 }
 
-// byQuestion reads {"<question id or text>": answer}, optionally below "answers".
+// byQuestion reads {"<question id or text>": answer}, optionally below "answers"; nil if it is no such object.
 func byQuestion(in Input, content json.RawMessage) (map[string]json.RawMessage, []FieldError) {
 	list, err := members(content)
 	if err != nil {

@@ -63,7 +63,7 @@ func choices(in Input, a Answer) string {
 			continue
 		}
 		q := in.Questions[i]
-		lines = append(lines, quote(q.Prompt)+": "+chosen(q, c)+touched(q, c))
+		lines = append(lines, quote(q.Prompt)+": "+chosen(q, c)+touched(c))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -84,9 +84,9 @@ func chosen(q Question, c Choice) string {
 }
 
 // touched tells whether a person chose.
-func touched(q Question, c Choice) string {
+func touched(c Choice) string {
 	switch {
-	case c.Skipped && q.HasDefaults():
+	case c.Skipped && (len(c.Values) > 0 || c.Text != ""):
 		return " (skipped: this is the default, nobody confirmed it)"
 	case c.Skipped:
 		return " (skipped)"
