@@ -71,7 +71,9 @@ type Button struct {
 	Label string
 	Input core.InputID
 	Reply string
-	URL   string // of a link button; then Reply is ""
+	// Step is the Draft.Step of the prompt it stands under.
+	Step int
+	URL  string // of a link button; then Reply is ""
 }
 
 // File is a document.

@@ -1,0 +1,146 @@
+package render
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/core"
+)
+
+// SecretField reports whether a form field of that name and schema holds a secret, by the rule that core
+// judges forms by, or because its name says so.
+func SecretField(name string, schema json.RawMessage) bool {
+	if secretName(name, nil) {
+		return true
+	}
+	key, _ := json.Marshal(name) // a string always encodes
+	form, err := core.ParseForm(json.RawMessage(`{"type":"object","properties":{` + string(key) + `:` + string(schema) + `}}`))
+	return err == nil && form.HasSecret()
+}
+
+// secretName reports whether values of that name are masked.
+func secretName(name string, redact []string) bool {
+	words := nameWords(name)
+	for _, r := range redact {
+		if rw := nameWords(r); len(rw) > 0 && (contains(words, rw) || strings.Join(words, "") == strings.Join(rw, "")) {
+			return true
+		}
+	}
+	all := strings.Join(words, "")
+	for _, s := range secretParts {
+		if strings.Contains(all, s) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(secretWords, w) }) ||
+		strings.HasSuffix(all, "pwd") || strings.Contains(all, "secret") && !strings.Contains(all, "secretar") ||
+		strings.Contains(all, "token") && !strings.Contains(all, "tokeni")
+}
+
+var (
+	// secretParts say it anywhere within a name.
+	secretParts = []string{
+		"password", "passwd", "passphrase", "passcode", "authorization", "apikey", "privatekey", "secretkey", "accesskey", "signingkey",
+		"encryptionkey", "credential", "cookie", "clientkey", "sshkey",
+	}
+	// secretWords say it as a word of their own.
+	secretWords = []string{"pass", "pwd", "pw", "otp", "cvv", "cvc", "bearer", "jwt", "pat"}
+	// countWords next to "token" tell of how many there are.
+	countWords = []string{"max", "min", "num", "count", "total", "limit", "used", "usage", "budget", "per", "n", "input", "output", "prompt", "completion"}
+)
+
+// countsTokens reports whether name is of a number of tokens, as language models count them.
+func countsTokens(name string) bool {
+	words := nameWords(name)
+	return slices.Contains(words, "tokens") || slices.Contains(words, "token") &&
+		slices.ContainsFunc(words, func(w string) bool { return slices.Contains(countWords, w) })
+}
+
+// nameWords are the words of a name in lower case: userApiKey, user_api_key and USER-API-KEY are user, api, key.
+func nameWords(name string) []string {
+	var out []string
+	var word []rune
+	rs := []rune(name)
+	flush := func() {
+		if len(word) > 0 {
+			out = append(out, strings.ToLower(string(word)))
+		}
+		word = nil
+	}
+	for i, r := range rs {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush()
+			continue
+		}
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
+			flush()
+		}
+		word = append(word, r)
+	}
+	flush()
+	return out
+}
+
+// contains reports whether part stands within words.
+func contains(words, part []string) bool {
+	for i := 0; i+len(part) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(part)], part) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretForm is a secret known by its form; want are texts, in lower case, without one of which it cannot be
+// there, since an expression costs much more than a search.
+type secretForm struct {
+	want []string
+	re   *regexp.Regexp // the first group is the secret
+}
+
+// safe are the characters that a secret within a text may have. None of them can be part of a command line's
+// structure: a mask must not hide what runs.
+const safe = `A-Za-z0-9._~+/=@%!^*:-`
+
+var secretForms = []secretForm{
+	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{4,})`)},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?((?:(?:token|digest|negotiate|apikey)[ \t]+)?[` + safe + `]{4,})`)},
+	{[]string{"cookie"}, regexp.MustCompile(`(?i)\bcookie["']?\s*:\s*["']?([\w.-]+=[` + safe + `]*(?:;\s*[\w.-]+=[` + safe + `]*)*)`)},
+	{[]string{"://"}, regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>&;|()\x60]+)@`)},
+	{[]string{"="}, regexp.MustCompile(`(?i)[?&;](?:[\w.-]*(?:password|passwd|pwd|secret|token|api_?key|apikey|signature)[\w.-]*|sig|key)=([` + safe + `]+)`)},
+	{[]string{"password", "passwd", "secret", "token", "api_key", "apikey", "api-key"},
+		regexp.MustCompile(`(?i)\b(?:[a-z0-9]+[_-])*(?:password|passwd|secret|token|api[_-]?key)["']?\s*[=:]\s*["']?([` + safe + `]{4,})`)},
+	{[]string{"private key-----"}, regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----([A-Za-z0-9+/=\s]*)`)},
+	{[]string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "akia", "eyj", "glpat-", "whsec_"},
+		regexp.MustCompile(`\b(sk-[\w-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{16}|` +
+			`eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|glpat-[\w-]{16,}|whsec_[A-Za-z0-9+/=]{16,})`)},
+}
+
+// secretSpans finds secrets within a text, as byte ranges in order that do not touch.
+func secretSpans(s string) [][2]int {
+	var spans [][2]int
+	low := strings.ToLower(s)
+	for _, f := range secretForms {
+		if !slices.ContainsFunc(f.want, func(w string) bool { return strings.Contains(low, w) }) {
+			continue
+		}
+		for _, m := range f.re.FindAllStringSubmatchIndex(s, -1) {
+			if m[2] < m[3] {
+				spans = append(spans, [2]int{m[2], m[3]})
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return a[0] - b[0] })
+	out := spans[:0]
+	for _, sp := range spans {
+		if k := len(out) - 1; k >= 0 && sp[0] <= out[k][1] {
+			out[k][1] = max(out[k][1], sp[1])
+			continue
+		}
+		out = append(out, sp)
+	}
+	return out
+}
