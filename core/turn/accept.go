@@ -56,6 +56,7 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 	if a.run != nil && a.run.Abort != nil {
 		e.cancelModel(c)
 	}
+	e.lookAt(a.now, a.due)
 	if a.claim != nil {
 		e.launch(a.claim, a.begun)
 	}
@@ -73,7 +74,7 @@ func (a *act) accept(m core.Message) (Accepted, error) {
 	}
 	if a.agent == nil && m.Command == "" { // nobody is there to act on it: kept until the agent is back
 		_, err := a.tx.Enqueue(m)
-		return Accepted{Did: core.DoQueue}, errors.Join(err, a.tx.WakeAt(a.now))
+		return Accepted{Did: core.DoQueue}, errors.Join(err, a.wakeAt(a.now))
 	}
 	return a.do(m, core.Route(s, m, a.reader(m)), nil)
 }
@@ -128,7 +129,7 @@ func (a *act) enqueue(m core.Message, d core.Decision, q *core.Queued) error {
 		}
 	}
 	if a.run == nil && m.NotBefore.After(a.now) {
-		return a.tx.WakeAt(m.NotBefore)
+		return a.wakeAt(m.NotBefore)
 	}
 	live := a.live()
 	if live == nil {

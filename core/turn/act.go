@@ -26,6 +26,7 @@ type act struct {
 	begun *core.Call
 	// holder says that the transaction runs under the driver's own claim.
 	holder bool
+	due    time.Time // when the conversation is to be claimed
 }
 
 func (e *Engine) newAct(tx Tx) (*act, error) {
@@ -168,9 +169,23 @@ func (a *act) wake() error {
 		a.claim = c
 	}
 	if a.claim == nil {
-		return a.tx.WakeAt(a.now)
+		return a.wakeAt(a.now)
 	}
 	return nil
+}
+
+// wakeAt makes the conversation due, and has this process look then.
+func (a *act) wakeAt(due time.Time) error {
+	a.due = due
+	return a.tx.WakeAt(due)
+}
+
+// release gives the claim back; due is zero where nothing is to be done until it is woken.
+func (a *act) release(due time.Time) error {
+	if !due.IsZero() {
+		a.due = due
+	}
+	return a.tx.Release(due)
 }
 
 // start begins a run of the message. The conversation has no open run.
@@ -208,7 +223,7 @@ func (a *act) next() (bool, error) {
 		}
 		q := queue[0]
 		if q.Message.NotBefore.After(a.now) {
-			return false, a.tx.WakeAt(q.Message.NotBefore)
+			return false, a.wakeAt(q.Message.NotBefore)
 		}
 		if err := a.tx.Dequeue(q.Seq); err != nil {
 			return false, err

@@ -134,17 +134,14 @@ func (d *driver) suspend(wanting []*state) error {
 			a.tx.PutRun(run),
 			a.event(core.Event{Type: core.EventInputRequired, Run: run.ID, Input: first}),
 			a.out(core.Out{Kind: core.OutReply, Run: run.ID, Input: first, ReplyTo: run.Message.ID}),
-			a.tx.Release(time.Time{}),
+			a.release(time.Time{}),
 		)
 		return errors.Join(errs...)
 	}))
 	if err != nil {
 		return err
 	}
-	select { // a new deadline
-	case d.e.sweep <- struct{}{}:
-	default:
-	}
+	nudge(d.e.sweep)
 	return errSuspended
 }
 

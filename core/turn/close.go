@@ -118,7 +118,7 @@ func (a *act) abort(by core.Closing, replyTo string) error {
 		if a.run.Abort == nil {
 			a.run.Abort = &by
 		}
-		return errors.Join(a.tx.PutRun(*a.run), a.tx.WakeAt(a.now))
+		return errors.Join(a.tx.PutRun(*a.run), a.wakeAt(a.now))
 	}
 	if err := a.cancelled(by, replyTo); err != nil {
 		return err

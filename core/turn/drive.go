@@ -64,9 +64,8 @@ func (e *Engine) drive(soft, hard context.Context, c *Claim, begun *core.Call) {
 			return
 		}
 		e.log.Error("advance a conversation", "conversation", c.Conversation, "err", err)
-		if !e.setBack(hard, c, err) {
-			return
-		}
+		e.setBack(hard, c, err)
+		return
 	}
 }
 
@@ -154,7 +153,7 @@ func (d *driver) pickUp() (again bool, err error) {
 		}
 		switch {
 		case a.agent == nil:
-			return a.tx.Release(a.now.Add(time.Minute)) // it may come back
+			return a.release(a.now.Add(time.Minute)) // it may come back
 		case a.run == nil:
 			if _, err := a.next(); err != nil {
 				return err
@@ -167,7 +166,7 @@ func (d *driver) pickUp() (again bool, err error) {
 		if again = a.run != nil && a.run.Status == core.RunRunning && a.run.SetAside == ""; again {
 			return nil
 		}
-		return a.tx.Release(time.Time{})
+		return a.release(time.Time{})
 	})
 	return again, err
 }
@@ -177,14 +176,18 @@ func (d *driver) pickUp() (again bool, err error) {
 func (d *driver) update(f func(*act) error) error {
 	const first, longest = 50 * time.Millisecond, 5 * time.Second
 	for wait := first; ; wait = min(2*wait, longest) {
+		var a *act
 		err := d.e.store.Update(d.hard, Scope{Conversation: d.claim.Conversation, Claim: d.claim}, func(tx Tx) error {
-			a, err := d.e.newAct(tx)
-			if err != nil {
+			var err error
+			if a, err = d.e.newAct(tx); err != nil {
 				return err
 			}
 			a.holder = true
 			return f(a)
 		})
+		if err == nil {
+			d.e.lookAt(a.now, a.due)
+		}
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
 			d.e.news.tell()
 			return err
@@ -339,7 +342,7 @@ func (d *driver) after(a *act, again *bool) error {
 	if *again = started; started {
 		return nil
 	}
-	return a.tx.Release(time.Time{})
+	return a.release(time.Time{})
 }
 
 // A run that fails at one place is tried again with a growing pause, then set aside.
@@ -348,23 +351,22 @@ const (
 	stuckWait = time.Second
 )
 
-// setBack counts a failed attempt. It reports whether the driver should try again.
-func (e *Engine) setBack(ctx context.Context, c *Claim, cause error) bool {
+// setBack counts a failed attempt and gives the claim back until the next.
+func (e *Engine) setBack(ctx context.Context, c *Claim, cause error) {
 	var diverged *journal.DivergedError
 	aside := errors.As(cause, &diverged)
-	var stuck int
+	var a *act
 	err := e.store.Update(ctx, Scope{Conversation: c.Conversation, Claim: c}, func(tx Tx) error {
-		a, err := e.newAct(tx)
-		if err != nil {
+		var err error
+		if a, err = e.newAct(tx); err != nil {
 			return err
 		}
 		if a.run == nil {
-			return a.tx.Release(a.now.Add(stuckWait))
+			return a.release(a.now.Add(stuckWait))
 		}
 		a.run.Stuck++
-		stuck = a.run.Stuck
-		if !aside && stuck < maxStuck {
-			return errors.Join(a.tx.PutRun(*a.run), a.tx.Release(a.now.Add(stuckWait<<stuck)))
+		if !aside && a.run.Stuck < maxStuck {
+			return errors.Join(a.tx.PutRun(*a.run), a.release(a.now.Add(stuckWait<<a.run.Stuck)))
 		}
 		cause := strings.SplitN(cause.Error(), "\n", 2)[0]
 		a.run.SetAside = cause
@@ -372,11 +374,13 @@ func (e *Engine) setBack(ctx context.Context, c *Claim, cause error) bool {
 			a.tx.PutRun(*a.run),
 			a.event(core.Event{Type: core.EventSetAside, Run: a.run.ID, Data: data(map[string]string{"cause": cause})}),
 			a.out(core.Out{Kind: core.OutNote, Note: core.NoteSetAside, Run: a.run.ID}),
-			a.tx.Release(time.Time{}),
+			a.release(time.Time{}),
 		)
 	})
 	if err != nil {
 		e.log.Error("set a run back", "conversation", c.Conversation, "err", err)
+		return
 	}
-	return false
+	e.lookAt(a.now, a.due)
+	e.news.tell()
 }

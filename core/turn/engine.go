@@ -46,8 +46,9 @@ type Engine struct {
 	cancels map[core.ConversationID]context.CancelFunc // of the model request in flight
 	working map[core.ConversationID]int                // being advanced
 
-	news  broadcast // something changed: for Idle and waiting callers
-	sweep chan struct{}
+	news  broadcast     // something changed: for Idle and waiting callers
+	sweep chan struct{} // an input was opened
+	look  chan struct{} // a conversation became due
 }
 
 // New returns an engine. It does nothing until Run, except take messages and answers.
@@ -64,6 +65,7 @@ func New(c Config) (*Engine, error) {
 		cancels: map[core.ConversationID]context.CancelFunc{},
 		working: map[core.ConversationID]int{},
 		sweep:   make(chan struct{}, 1),
+		look:    make(chan struct{}, 1),
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -110,7 +112,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // claimLoop takes due conversations: those left by a crash, delayed, or woken.
 func (e *Engine) claimLoop(ctx context.Context) {
-	const poll = time.Second
+	const poll = 30 * time.Second // for what another process made due
 	for {
 		c, err := e.store.Claim(ctx, e.ttl)
 		switch {
@@ -126,9 +128,25 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			timer.Stop()
 			return
 		case <-e.store.Wake():
+		case <-e.look:
 		case <-timer.C:
 		}
 		timer.Stop()
+	}
+}
+
+// lookAt has the claim loop look when a conversation of this process is due.
+func (e *Engine) lookAt(now, due time.Time) {
+	if due.After(now) {
+		time.AfterFunc(due.Sub(now), func() { nudge(e.look) })
+	}
+}
+
+// nudge wakes a loop that listens on c, now or when it next listens.
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

@@ -48,7 +48,7 @@ func (e *Engine) Idle(ctx context.Context, c core.ConversationID) error {
 		if err != nil || still {
 			return err
 		}
-		timer := time.NewTimer(time.Second) // another process may have moved it
+		timer := time.NewTimer(30 * time.Second) // another process may have moved it
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -10,7 +10,7 @@ import (
 // sweepLoop closes inputs that nobody answered in time, by the store's clock: at start, at each deadline,
 // and whenever an input was opened.
 func (e *Engine) sweepLoop(ctx context.Context) {
-	const longest = time.Minute // a clock that jumps is noticed within this
+	const longest = 5 * time.Minute // a clock that jumps is noticed within this
 	for {
 		if err := e.expire(ctx); err != nil && ctx.Err() == nil {
 			e.log.Error("close overdue inputs", "err", err)

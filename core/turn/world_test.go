@@ -194,7 +194,7 @@ func (w *world) deliver(ctx context.Context) {
 	for {
 		for w.deliverSome(ctx) {
 		}
-		timer := time.NewTimer(time.Second)
+		timer := time.NewTimer(time.Hour)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
