@@ -38,7 +38,7 @@ type bucket struct{ full time.Time }
 
 // wait is how long the next one must wait.
 func (b bucket) wait(now time.Time, every time.Duration, burst int) time.Duration {
-	return b.full.Sub(now) - time.Duration(burst-1)*every
+	return max(0, b.full.Sub(now)) - time.Duration(burst-1)*every
 }
 
 func (b *bucket) take(now time.Time, every time.Duration) {

@@ -75,8 +75,6 @@ func (r reader) read(u update) incoming {
 		return r.readPress(u.Callback)
 	case u.Message != nil:
 		return r.readMessage(u.Message)
-	case u.Member != nil:
-		return incoming{dropped: "membership: " + u.Member.New.Status}
 	}
 	return incoming{dropped: "not a new message"}
 }
@@ -175,7 +173,7 @@ func (r reader) readPress(c *callback) incoming {
 	}
 	return incoming{press: &channels.Press{
 		ID: c.ID, Input: input, Step: step, Reply: reply, From: personID(c.From.ID),
-		Conversation: r.conversation(m.Chat.ID, m.topic()),
+		Conversation: r.conversation(m.Chat.ID, m.topic()), Lang: c.From.Lang,
 	}}
 }
 

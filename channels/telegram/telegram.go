@@ -50,6 +50,7 @@ import (
 
 	"parley/channels"
 	"parley/core"
+	"parley/parse"
 	"parley/render"
 )
 
@@ -114,17 +115,22 @@ type self struct {
 	hearsAll bool // privacy mode is off
 }
 
+// What the platform takes, and how long it holds a poll.
+const (
+	maxText      = 4096 // UTF-16 code units
+	maxCaption   = 1024
+	partsToAFile = 4
+	pollDefault  = 30 * time.Second
+	pollLongest  = 50 * time.Second
+)
+
 var (
-	validSecret                     = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
-	errNotYet                       = errors.New("telegram: not connected yet")
-	_            channels.Adapter   = (*Adapter)(nil)
-	_            channels.Readiness = (*Adapter)(nil)
-	_            fmt.GoStringer     = (*Adapter)(nil)
-	pollDefault                     = 30 * time.Second
-	pollLongest                     = 50 * time.Second
-	maxTelegram                     = 4096
-	maxCaption                      = 1024
-	partsToAFile                    = 4
+	validSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+	errNotYet   = errors.New("telegram: not connected yet")
+
+	_ channels.Adapter   = (*Adapter)(nil)
+	_ channels.Readiness = (*Adapter)(nil)
+	_ channels.Reads     = (*Adapter)(nil)
 )
 
 // New checks the configuration; it does no I/O. Its errors name the setting.
@@ -188,7 +194,7 @@ func (a *Adapter) Name() string { return a.name }
 // Dialect is plain text with marks beside it, 4096 UTF-16 code units a message.
 func (a *Adapter) Dialect() render.Dialect {
 	return render.Dialect{
-		Name: "telegram", Limit: maxTelegram, Style: render.Entities, MaxParts: partsToAFile,
+		Name: "telegram", Limit: maxText, Style: render.Entities, MaxParts: partsToAFile,
 		Files: true, Edits: true, Buttons: true, Slash: true,
 	}
 }
@@ -211,6 +217,17 @@ func (a *Adapter) self() self {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.me
+}
+
+// Markup is that of plain text: what people write arrives as they see it, its marks beside it.
+func (a *Adapter) Markup() parse.Markup { return parse.Markup{} }
+
+// Names is the bot's own mention; none before Run has met the Bot API.
+func (a *Adapter) Names() []string {
+	if name := a.self().username; name != "" {
+		return []string{"@" + name}
+	}
+	return nil
 }
 
 // Run receives until ctx ends, and returns nil then.
