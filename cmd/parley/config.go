@@ -50,6 +50,8 @@ type ModelConfig struct {
 	Model    string `json:"model"`
 	APIKey   Secret `json:"apiKey"`
 	BaseURL  string `json:"baseURL"` // "" is the provider's own
+	// Script is the text of a script (see core/model/scripted), as in "file:script.json"; "" is the demo's.
+	Script string `json:"script"`
 }
 
 // AgentConfig defines an agent.

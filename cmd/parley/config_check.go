@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/parse"
 )
 
 // check finds what a schema cannot say: names that lead nowhere, two of what may be one, persons that could
@@ -136,9 +138,15 @@ func (c *check) model(at Path, m ModelConfig) {
 		if m.APIKey == "" && m.BaseURL == "" {
 			c.once(at.key("apiKey"), "missing: the provider's own address needs a key")
 		}
+		if m.Script != "" {
+			c.once(at.key("script"), "only a scripted model has a script")
+		}
 	case "scripted":
 		if m.APIKey != "" || m.BaseURL != "" {
 			c.once(at, "a scripted model has no network: take out apiKey and baseURL")
+		}
+		if _, err := scriptModel(m.Script); err != nil && !c.ps.has(at.key("script")) {
+			c.ps.add(at.key("script"), "%v", err)
 		}
 	}
 }
@@ -177,7 +185,7 @@ func (c *check) agent(at Path, id string, a AgentConfig) {
 	}
 	c.distinct(hi.key("notify"), a.HumanInput.Notify)
 	if a.Intake != nil {
-		if _, err := a.Intake.build(nil); err != nil {
+		if _, err := a.Intake.build(parse.Fold); err != nil {
 			c.once(at.key("intake"), "%v", err)
 		}
 	}

@@ -80,7 +80,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func parse(t testing.TB, data []byte, env ...string) (*Config, []string) {
+func load(t testing.TB, data []byte, env ...string) (*Config, []string) {
 	t.Helper()
 	cfg, ps, err := parseConfig(data, t.TempDir(), envOf(env...))
 	must(t, err)
@@ -150,7 +150,7 @@ func TestConfigRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, got := parse(t, with(t, c.set))
+			_, got := load(t, with(t, c.set))
 			if len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
 				t.Errorf("problems:\n%s\nwant one: %s", strings.Join(got, "\n"), c.want)
 			}
@@ -196,12 +196,12 @@ func TestPeople(t *testing.T) {
 		`null`:                            "want a person as text",
 	}
 	for entry, want := range bad {
-		_, got := parse(t, with(t, map[string]string{"agents.ops.humanInput.approvers": "[" + entry + "]"}))
+		_, got := load(t, with(t, map[string]string{"agents.ops.humanInput.approvers": "[" + entry + "]"}))
 		if len(got) != 1 || !strings.HasPrefix(got[0], "agents.ops.humanInput.approvers[0]: ") || !strings.Contains(got[0], want) {
 			t.Errorf("%s: problems %q, want one with %q", entry, got, want)
 		}
 	}
-	_, got := parse(t, with(t, map[string]string{"agents.ops.humanInput.approvers": `["telegram:42","telegram:42"]`}))
+	_, got := load(t, with(t, map[string]string{"agents.ops.humanInput.approvers": `["telegram:42","telegram:42"]`}))
 	if len(got) != 1 || !strings.Contains(got[0], "approvers[1]: telegram:42 is listed twice") {
 		t.Errorf("the same id twice: %q", got)
 	}
@@ -209,7 +209,7 @@ func TestPeople(t *testing.T) {
 
 func TestConfigListsEverythingSorted(t *testing.T) {
 	t.Parallel()
-	_, got := parse(t, []byte(`{
+	_, got := load(t, []byte(`{
 	  "agents": {"b": {"model": "x", "maxSteps": 0}, "a": {"model": 3, "b": 1, "b": 2}},
 	  "models": {"m": {"provider": "openai", "model": "${NOPE}"}},
 	  "channels": [
@@ -241,7 +241,7 @@ func TestConfigText(t *testing.T) {
 		`{"a":{"x":1,"x":1}}`:         "a.x: this key stands here twice",
 		`{"store":{"path":1e999999}}`: "store.path: this number is out of range",
 	} {
-		_, got := parse(t, []byte(text))
+		_, got := load(t, []byte(text))
 		if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, want) }) {
 			t.Errorf("%q: problems %q, want %q", text, got, want)
 		}
@@ -254,7 +254,7 @@ func TestInterpolation(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "token"), []byte("1:from-file\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, "twice"), []byte("${A}\n\n"), 0o600))
 	env := envOf("A", `x", "admin": "true`, "DIR", dir, "EMPTY", "")
-	load := func(value string) (string, []Problem) {
+	fill := func(value string) (string, []Problem) {
 		b, _ := json.Marshal(value)
 		cfg, ps, err := parseConfig(with(t, map[string]string{"agents.ops.instructions": string(b)}), dir, env)
 		must(t, err)
@@ -271,7 +271,7 @@ func TestInterpolation(t *testing.T) {
 		"see file:token":     "see file:token",
 		"{\"json\": \"${A\"": "", // refused below
 	} {
-		got, ps := load(in)
+		got, ps := fill(in)
 		if want == "" {
 			if len(ps) != 1 {
 				t.Errorf("%q: problems %v, want one", in, ps)
@@ -289,7 +289,7 @@ func TestInterpolation(t *testing.T) {
 		"file:":               "names no file",
 		"file:nope":           "cannot read the file",
 	} {
-		_, ps := load(in)
+		_, ps := fill(in)
 		if len(ps) == 0 || ps[0].Path != "agents.ops.instructions" || !strings.Contains(fmt.Sprint(ps), want) {
 			t.Errorf("%q: problems %v, want %q", in, ps, want)
 		}
@@ -302,12 +302,12 @@ func TestErrorsHideSecrets(t *testing.T) {
 	const secret = "sk-live-12345"
 	for _, path := range []string{"agents.ops.model", "tg.agent", "tg.type", "tg.botToken", "models.main.provider", "agents.ops.locale",
 		"models.main.baseURL", "agents.ops.humanInput.onExpire", "api.listen", "tg.name"} {
-		_, got := parse(t, with(t, map[string]string{path: `"${KEY}"`}), "KEY", secret+" ")
+		_, got := load(t, with(t, map[string]string{path: `"${KEY}"`}), "KEY", secret+" ")
 		if strings.Contains(strings.Join(got, "\n"), secret) {
 			t.Errorf("%s: %q shows the secret", path, got)
 		}
 	}
-	_, got := parse(t, with(t, map[string]string{"agents.ops.humanInput.approvers": `["${KEY}"]`}), "KEY", secret)
+	_, got := load(t, with(t, map[string]string{"agents.ops.humanInput.approvers": `["${KEY}"]`}), "KEY", secret)
 	if len(got) != 1 || strings.Contains(got[0], secret) || !strings.Contains(got[0], "${KEY}") {
 		t.Errorf("approvers: %q", got)
 	}
@@ -339,12 +339,12 @@ func TestSecretPrintsNowhere(t *testing.T) {
 func TestHumanInputMeaning(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]time.Duration{"-": 7 * 24 * time.Hour, "null": 0, "1": time.Second, "86400.0": 24 * time.Hour, "2592000": 720 * time.Hour} {
-		cfg, ps := parse(t, with(t, map[string]string{"agents.ops.humanInput.expiresInSeconds": raw}))
+		cfg, ps := load(t, with(t, map[string]string{"agents.ops.humanInput.expiresInSeconds": raw}))
 		if got := cfg.Agents["ops"].human(cfg, "ops").Expires; got != want || len(ps) != 0 {
 			t.Errorf("%s means %v with %q, want %v", raw, got, ps, want)
 		}
 	}
-	cfg, ps := parse(t, with(t, map[string]string{"agents.ops.humanInput": `{"approvers":["telegram:42"],"responders":"approvers","onExpire":"resume",
+	cfg, ps := load(t, with(t, map[string]string{"agents.ops.humanInput": `{"approvers":["telegram:42"],"responders":"approvers","onExpire":"resume",
 		"supersededBy":"anyone","nearMiss":"supersede","shared":"bound","notify":["telegram:-1001/7"]}`}))
 	h := cfg.Agents["ops"].human(cfg, "ops")
 	if len(ps) != 0 || !h.ApproversOnly || !h.ResumeOnExpire || !h.SupersededByAnyone || !h.NearMissSupersedes || !h.Bound ||

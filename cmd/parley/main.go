@@ -1,3 +1,116 @@
 package main
 
-func main() {}
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes; doc.go says what they mean.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitBroken      = 3
+	exitInterrupted = 130
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
+}
+
+// program is what a subcommand has of the world.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            func(string) (string, bool)
+	logs           logFlags
+}
+
+// run is the whole program: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) (string, bool)) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return exitDone
+	}
+	var f *failure
+	if !errors.As(err, &f) { // what cobra itself says is about the command line
+		f = &failure{code: exitUsage, err: err, hint: "see " + cmd.CommandPath() + " --help"}
+	}
+	if f.err != nil {
+		fmt.Fprintf(stderr, "parley: %v\n", f.err)
+	}
+	if f.hint != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", f.hint)
+	}
+	return f.code
+}
+
+// root builds the commands anew, so that nothing is left of an earlier run.
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "parley",
+		Short: "A chat bot whose agents stop, ask a person, and go on from the answer",
+		Long: `Parley hosts agents in chats. An agent that needs a person stops: its turn is in a file and
+nowhere else. The next message of someone who may answer is the answer, and the turn goes on,
+after any number of restarts.
+
+To see it work, without a file, a key or a network: parley demo`,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	p.logs.bind(root)
+	root.AddCommand(p.demoCommand(), p.chatCommand(), p.serveCommand(), p.storeCommand(), p.configCommand(), p.versionCommand())
+	return root
+}
+
+// failure is an error with its exit code and a hint of what to do.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return fmt.Sprintf("exit code %d", f.code)
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func failed(err error, hint string) error { return &failure{code: exitFailed, err: err, hint: hint} }
+
+func misused(err error, hint string) error { return &failure{code: exitUsage, err: err, hint: hint} }
+
+// loadConfig reads the configuration that a command was given.
+func (p *program) loadConfig(path string) (*Config, error) {
+	if strings.TrimSpace(path) == "" {
+		return nil, misused(errors.New("no configuration was given"), "name one with --config FILE; config.example.json is one to start from")
+	}
+	cfg, err := loadConfig(path, p.env)
+	var ce *ConfigError
+	switch {
+	case errors.As(err, &ce):
+		return nil, misused(err, "parley config schema prints what the file may hold")
+	case err != nil:
+		return nil, misused(err, "name a file with --config FILE")
+	}
+	return cfg, nil
+}
