@@ -1,0 +1,238 @@
+package parse
+
+import (
+	"strings"
+
+	"parley/core"
+	"parley/core/words"
+)
+
+// choice is a question, or a form field with choices, made ready to be read.
+type choice struct {
+	n        int
+	labels   []string       // folded
+	byLabel  map[string]int // by folded label; doubled for two that fold alike
+	byValue  map[string]int
+	byNumber map[int]int // labels that are a number, by it
+	lettered bool
+	multi    bool
+	free     bool
+	defaults bool
+	part     func(picked []int) *core.Part
+}
+
+const doubled = -1
+
+func newChoice(options []core.Option, lang string) *choice {
+	c := &choice{n: len(options), byLabel: map[string]int{}, byValue: map[string]int{}, byNumber: map[int]int{}}
+	labels := make([]string, c.n)
+	places := words.PlacesOf(lang)
+	for i, o := range options {
+		labels[i] = o.Label
+		f := Fold(o.Label)
+		c.labels = append(c.labels, f)
+		put(c.byLabel, f, i)
+		put(c.byValue, Fold(o.Value), i)
+		if at := places.Numbers[f]; at.Plain {
+			if _, ok := c.byNumber[at.N]; ok {
+				i = doubled
+			}
+			c.byNumber[at.N] = i
+		}
+	}
+	c.lettered = words.Lettered(labels, lang)
+	return c
+}
+
+func put(m map[string]int, key string, i int) {
+	if j, ok := m[key]; ok && j != i {
+		i = doubled
+	}
+	m[key] = i
+}
+
+// found is what a text says about the options of a choice.
+type found struct {
+	set set
+	// n is how many items the text lists, 0 for none of the options ("none").
+	n    int
+	ok   bool
+	hint core.Hint // why a text that is near to a choice is none
+}
+
+func (f found) unclear() bool { return !f.ok && f.hint != "" }
+
+func pick(i int) found {
+	if i < 0 {
+		return found{hint: core.HintPartial}
+	}
+	var s set
+	s.add(i)
+	return found{set: s, n: 1, ok: true}
+}
+
+// find reads a folded text as a choice: a label, a position, a list of them, all or none.
+func (r *Reader) find(c *choice, s string) found {
+	if i, ok := c.byLabel[s]; ok {
+		if at := r.place(c, s); at.N > 0 && at.N <= c.n && i != at.N-1 {
+			return found{hint: core.HintConflict}
+		}
+		return pick(i)
+	}
+	f := r.position(c, s)
+	if f.ok || f.unclear() {
+		return f
+	}
+	if i, ok := c.byValue[s]; ok && i >= 0 {
+		return pick(i)
+	}
+	t := s
+	if !r.p.Exact {
+		t = r.lex.unpolite(s)
+	}
+	if len(t) < len(s) {
+		if f := r.find(c, t); f.ok || f.unclear() {
+			return f
+		}
+	}
+	if c.n == 0 {
+		return found{}
+	}
+	if i := strings.LastIndexByte(t, ' '); i > 0 && !r.p.Exact {
+		if f := r.picked(c, t); f.ok || f.unclear() {
+			return f
+		}
+	}
+	if f := r.several(c, t); f.ok || f.unclear() {
+		return f
+	}
+	return r.list(c, t)
+}
+
+// place is the position that a phrase names: by digits and words, or by letters in a lettered choice.
+func (r *Reader) place(c *choice, s string) words.Place {
+	if _, ok := r.lex.last[s]; ok && !r.p.Exact {
+		return words.Place{N: c.n}
+	}
+	at := r.lex.places.Numbers[s]
+	if c.lettered {
+		at = r.lex.places.Letters[s]
+	}
+	if r.p.Exact && !at.Plain {
+		return words.Place{}
+	}
+	return at
+}
+
+// position reads a phrase that names one position and nothing else.
+func (r *Reader) position(c *choice, s string) found {
+	if at := r.place(c, s); at.N > 0 {
+		if at.N <= c.n {
+			return pick(at.N - 1)
+		}
+		if i, ok := c.byNumber[at.N]; ok && at.Plain && !c.lettered {
+			return pick(i)
+		}
+		return r.outside(c)
+	}
+	if at, ok := r.lex.places.Numbers[s]; ok { // a number in a lettered choice
+		if i, ok := c.byNumber[at.N]; ok && at.Plain {
+			return pick(i)
+		}
+		return r.outside(c)
+	}
+	if _, ok := r.lex.places.Letters[s]; ok { // a letter in a numbered one
+		return r.outside(c)
+	}
+	return found{}
+}
+
+// outside is a position that is no option; where there are none it is just a word.
+func (r *Reader) outside(c *choice) found {
+	if c.n == 0 {
+		return found{}
+	}
+	return found{hint: core.HintNumber}
+}
+
+// picked reads "I'd go with 2": a position, not a label, which may be part of a longer thought.
+func (r *Reader) picked(c *choice, s string) found {
+	for i := 0; i < len(s); i++ {
+		if s[i] != ' ' || r.lex.roles[s[:i]]&isPick == 0 {
+			continue
+		}
+		if f := r.position(c, s[i+1:]); f.ok || f.unclear() {
+			return f
+		}
+		if _, ok := c.byLabel[s[i+1:]]; ok {
+			return found{hint: core.HintWords}
+		}
+	}
+	return found{}
+}
+
+// several reads all, none, and all but some.
+func (r *Reader) several(c *choice, s string) found {
+	roles := r.lex.roles[s]
+	all := roles&isAll != 0 || roles&isBoth != 0 && c.n == 2 || r.allOf(c, s)
+	switch {
+	case !all && roles&isNone == 0 && roles&isBoth == 0:
+		return r.allBut(c, s)
+	case !c.multi || r.p.Exact || !all && roles&isNone == 0:
+		return found{hint: core.HintSeveral}
+	case all:
+		return found{set: every(c.n), n: c.n, ok: true}
+	}
+	return found{ok: true}
+}
+
+// allOf reads "all four" where there are four.
+func (r *Reader) allOf(c *choice, s string) bool {
+	i := strings.LastIndexByte(s, ' ')
+	if i < 0 || r.lex.roles[s[:i]]&isAll == 0 {
+		return false
+	}
+	at := r.lex.places.Numbers[s[i+1:]]
+	return at.Plain && at.N == c.n
+}
+
+// allBut reads "all except 2 and 3".
+func (r *Reader) allBut(c *choice, s string) found {
+	rest := ""
+	for _, end := range r.lex.ends {
+		if t, ok := strings.CutSuffix(s, end); ok {
+			rest = strings.TrimSpace(t)
+		}
+	}
+	for i := 0; i < len(s) && rest == ""; i++ {
+		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",")]&isAll != 0 {
+			rest = r.afterExcept(s[i+1:])
+		}
+	}
+	if rest == "" {
+		return found{}
+	}
+	f := r.list(c, rest)
+	switch {
+	case !f.ok:
+		return f
+	case !c.multi || r.p.Exact || f.n == 0:
+		return found{hint: core.HintSeveral}
+	}
+	left := every(c.n)
+	left.remove(f.set)
+	if left == (set{}) {
+		return found{hint: core.HintSeveral}
+	}
+	return found{set: left, n: left.count(), ok: true}
+}
+
+// afterExcept takes a word of exception off the start of s; the longest that fits.
+func (r *Reader) afterExcept(s string) (rest string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == ' ' && r.lex.roles[s[:i]]&isExcept != 0 {
+			rest = s[i+1:]
+		}
+	}
+	return rest
+}

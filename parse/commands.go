@@ -1,0 +1,86 @@
+package parse
+
+import (
+	"strings"
+
+	"parley/core"
+)
+
+// command reads the words that work on every input: those that cancel and those that show details.
+func (r *Reader) command(its []item, m message) (core.Reading, bool) {
+	its = withoutPlease(its)
+	if len(its) != 1 || m.asked {
+		return core.Reading{}, false
+	}
+	switch roles := its[0].roles; {
+	case roles&isCancel != 0:
+		return core.Reading{Kind: core.ReadCancel}, true
+	case roles&isDetails != 0:
+		return command(core.VerbDetails), true
+	}
+	return core.Reading{}, false
+}
+
+func command(v core.Verb) core.Reading { return core.Reading{Kind: core.ReadCommand, Verb: v} }
+
+// setCommand reads a command of a set or form.
+func (r *Reader) setCommand(its []item) (core.Reading, bool) {
+	its = withoutPlease(its)
+	if len(its) != 1 {
+		return core.Reading{}, false
+	}
+	switch roles := its[0].roles; {
+	case roles&isSkip != 0:
+		return command(core.VerbSkip), true
+	case roles&isSkipAll != 0:
+		return command(core.VerbSkipAll), true
+	case roles&isBack != 0:
+		return command(core.VerbBack), true
+	case roles&isDefaultAll != 0:
+		return command(core.VerbDefaultAll), true
+	}
+	return core.Reading{}, false
+}
+
+// edit reads "edit 2".
+func (r *Reader) edit(s string) (n int, ok bool) {
+	i := strings.LastIndexByte(s, ' ')
+	if i < 0 || r.lex.roles[s[:i]]&isEdit == 0 {
+		return 0, false
+	}
+	at := r.lex.places.Numbers[s[i+1:]]
+	return at.N, at.Plain
+}
+
+// editing is the command to open part n again.
+func (r *Reader) editing(n int) core.Reading {
+	if n < 1 || n > r.parts {
+		return unclear(core.HintNumber)
+	}
+	return core.Reading{Kind: core.ReadCommand, Verb: core.VerbEdit, N: n}
+}
+
+// slash reads a message that is one platform command: "/approve" or "/approve@relaybot". A word that
+// counts is that word; what is for another bot, or no word of ours, is not a command.
+func (r *Reader) slash(s string) (word string, is bool) {
+	if len(s) < 2 || s[0] != '/' || strings.ContainsAny(s[1:], " /.,") {
+		return "", false
+	}
+	word, to, addressed := strings.Cut(s[1:], "@")
+	if addressed && !r.named("@"+to) {
+		return "", true
+	}
+	if r.lex.roles[word]&(answers|isConfirm) == 0 {
+		return "", true
+	}
+	return word, true
+}
+
+func (r *Reader) named(mention string) bool {
+	for _, n := range r.p.Names {
+		if strings.EqualFold(n, mention) {
+			return true
+		}
+	}
+	return false
+}

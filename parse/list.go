@@ -1,0 +1,257 @@
+package parse
+
+import (
+	"strings"
+
+	"parley/core"
+	"parley/core/words"
+)
+
+// lister reads a text as a list of options in every way it can be read. More than one way is unclear.
+type lister struct {
+	r     *Reader
+	c     *choice
+	s     string
+	found []found // the different ways, at most two
+	tries int
+}
+
+// maxTries bounds the ways that are looked at: a text that has more is not a list that a person typed.
+const maxTries = 400
+
+// way is how far a list was read.
+type way struct {
+	set   set
+	n     int       // items
+	known int       // items that name an option
+	hint  core.Hint // why the whole cannot be an answer
+}
+
+// list reads a folded text as a list of labels and positions.
+func (r *Reader) list(c *choice, s string) found {
+	if c.n > maxOptions {
+		return found{}
+	}
+	l := lister{r: r, c: c, s: s}
+	l.from(0, way{})
+	switch {
+	case len(l.found) == 0:
+		return found{}
+	case len(l.found) == 1 && l.tries <= maxTries:
+		f := l.found[0]
+		if f.ok && f.n > 1 && !c.multi {
+			return found{hint: core.HintSeveral}
+		}
+		return f
+	}
+	return found{hint: core.HintSeveral}
+}
+
+// from reads the item at byte i and what follows it.
+func (l *lister) from(i int, w way) {
+	if l.tries++; l.tries > maxTries || len(l.found) > 1 {
+		return
+	}
+	met := false
+	for k, label := range l.c.labels {
+		if n := len(label); n > 0 && strings.HasPrefix(l.s[i:], label) && ends(l.s, i+n) {
+			met = true
+			l.item(i+n, w, k)
+		}
+	}
+	if l.positions(i, w) {
+		met = true
+	}
+	if !met {
+		l.unknown(i, w)
+	}
+}
+
+// ends reports whether an item can end before byte i.
+func ends(s string, i int) bool { return i == len(s) || strings.IndexByte(" ,;+&/", s[i]) >= 0 }
+
+// item goes on after an item that names option k and ends before byte i.
+func (l *lister) item(i int, w way, k int) {
+	if k < 0 {
+		w.hint = core.HintPartial
+	} else {
+		w.set.add(k)
+	}
+	w.n++
+	w.known++
+	l.after(i, w)
+}
+
+// after reads the separator at byte i, or ends the list.
+func (l *lister) after(i int, w way) {
+	if i == len(l.s) {
+		l.end(w)
+		return
+	}
+	j := i
+	for j < len(l.s) && strings.IndexByte(" ,;+&/", l.s[j]) >= 0 {
+		j++
+	}
+	gap := strings.ReplaceAll(l.s[i:j], " ", "")
+	if j == len(l.s) || len(gap) > 1 {
+		w.hint = core.HintSeveral // a list that breaks off or has a hole
+		if j == len(l.s) {
+			l.end(w)
+			return
+		}
+	}
+	l.from(j, w)
+	for k := j + 1; k <= len(l.s); k++ { // "and", "as well as"
+		if k < len(l.s) && l.s[k] != ' ' {
+			continue
+		}
+		roles := l.r.lex.roles[l.s[j:k]]
+		if roles&(isAnd|isOr) != 0 && k < len(l.s) {
+			x := w
+			if roles&isOr != 0 {
+				x.hint = core.HintSeveral
+			}
+			l.from(k+1, x)
+		}
+		if strings.Count(l.s[j:k], " ") >= 2 {
+			break
+		}
+	}
+}
+
+func (l *lister) end(w way) {
+	f := found{set: w.set, n: w.n, ok: w.hint == "" && w.known == w.n, hint: w.hint}
+	if w.known == 0 || w.n == 1 && !f.ok && w.hint == "" {
+		return
+	}
+	if !f.ok && f.hint == "" {
+		f.hint = core.HintPartial
+	}
+	for _, g := range l.found {
+		if g.ok == f.ok && (!f.ok || g.set == f.set) {
+			return
+		}
+	}
+	l.found = append(l.found, f)
+}
+
+// positions reads a position, a range, or a position with its label at byte i.
+func (l *lister) positions(i int, w way) (met bool) {
+	end := i
+	for range 4 { // a phrase has at most four words: "the last one"
+		for end < len(l.s) && strings.IndexByte(" ,;&/", l.s[end]) < 0 && (l.s[end] != '+' || end == i) {
+			end++
+		}
+		text := l.s[i:end]
+		if a, b, ok := l.span(text); ok {
+			met = true
+			l.rangeOf(end, w, a, b)
+		}
+		phrase := strings.TrimRight(text, ".:")
+		at := l.r.place(l.c, phrase)
+		if at.N == 0 && strings.HasSuffix(phrase, ")") {
+			at = l.r.place(l.c, strings.TrimSuffix(phrase, ")"))
+		}
+		if at.N > 0 {
+			met = true
+			l.numbered(end, w, at, len(phrase) < len(text) || strings.HasSuffix(text, ")"))
+		}
+		if end == len(l.s) || l.s[end] != ' ' {
+			break
+		}
+		end++
+	}
+	return met
+}
+
+// numbered goes on after position at, which ends before byte i: alone, as the start of a range, or with
+// its label behind it.
+func (l *lister) numbered(i int, w way, at words.Place, marked bool) {
+	j := i
+	for j < len(l.s) && (l.s[j] == ' ' || l.s[j] == '-') {
+		j++
+	}
+	for k, label := range l.c.labels {
+		if j > i && label != "" && strings.HasPrefix(l.s[j:], label) && ends(l.s, j+len(label)) {
+			x := w
+			if k != at.N-1 {
+				x.hint = core.HintConflict
+			}
+			l.item(j+len(label), x, k)
+		}
+	}
+	if !l.r.p.Exact {
+		l.toRange(i, w, at)
+	}
+	if at.N > l.c.n {
+		w.hint = core.HintNumber
+		w.n, w.known = w.n+1, w.known+1
+		l.after(i, w)
+		return
+	}
+	l.item(i, w, at.N-1)
+}
+
+// toRange reads " to 3" or " - 3" at byte i.
+func (l *lister) toRange(i int, w way, at words.Place) {
+	rest, ok := strings.CutPrefix(l.s[i:], " ")
+	if !ok {
+		return
+	}
+	word, rest, ok := strings.Cut(rest, " ")
+	if !ok || word != "-" && l.r.lex.roles[word]&isTo == 0 {
+		return
+	}
+	last := rest
+	if n := strings.IndexAny(rest, " ,;+&/"); n >= 0 {
+		last = rest[:n]
+	}
+	if b := l.r.place(l.c, last); b.N > 0 {
+		l.rangeOf(len(l.s)-len(rest)+len(last), w, at.N, b.N)
+	}
+}
+
+// span reads "1-3" in one word.
+func (l *lister) span(s string) (a, b int, ok bool) {
+	from, to, ok := strings.Cut(s, "-")
+	if !ok || from == "" || l.r.p.Exact {
+		return 0, 0, false
+	}
+	x, y := l.r.place(l.c, from), l.r.place(l.c, to)
+	return x.N, y.N, x.Plain && y.Plain
+}
+
+func (l *lister) rangeOf(end int, w way, a, b int) {
+	switch {
+	case b > l.c.n:
+		w.hint = core.HintNumber
+	case a > b:
+		w.hint = core.HintSeveral
+	}
+	for k := a; k <= b && k <= l.c.n; k++ {
+		w.set.add(k - 1)
+		w.n++
+		w.known++
+	}
+	if a > b {
+		w.n, w.known = w.n+1, w.known+1
+	}
+	l.after(end, w)
+}
+
+// unknown reads something that is no option as an item of a list, if it is short and commas stand around it.
+func (l *lister) unknown(i int, w way) {
+	n := strings.IndexAny(l.s[i:], ",;+&/")
+	end := i + n
+	if n < 0 {
+		end = len(l.s)
+	}
+	text := strings.TrimSpace(l.s[i:end])
+	before := strings.TrimRight(l.s[:i], " ")
+	bounded := before == "" || strings.IndexByte(",;+&/", before[len(before)-1]) >= 0
+	if text == "" || strings.Count(text, " ") > 1 || !bounded || n < 0 && w.n == 0 {
+		return
+	}
+	w.n++
+	l.after(end, w)
+}

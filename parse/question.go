@@ -1,0 +1,228 @@
+package parse
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+// part reads a message against one question or field.
+func (r *Reader) part(i int, m message) core.Reading {
+	c := r.choices[i]
+	switch {
+	case r.p.Input.Kind == core.KindQuestion:
+	case c == nil:
+		return r.typed(i, m)
+	default:
+		got := r.choose(c, m)
+		if got.Kind == core.ReadAnswer && !got.Part.Default && r.form.Fields[i].Check(got.Part.Field) != "" {
+			return unclear(core.HintType) // too many or too few of them
+		}
+		return r.optional(i, got)
+	}
+	return r.choose(c, m)
+}
+
+// optional makes a skip of a required field unclear.
+func (r *Reader) optional(i int, got core.Reading) core.Reading {
+	if got.Verb == core.VerbSkip && r.form.Fields[i].Required {
+		return unclear(core.HintWords)
+	}
+	return got
+}
+
+// choose reads a message against a question.
+func (r *Reader) choose(c *choice, m message) core.Reading {
+	if m.long {
+		if c.free {
+			return answerText(m)
+		}
+		return core.Reading{}
+	}
+	if i, ok := c.byLabel[m.folded+"?"]; ok && m.asked && i >= 0 {
+		return picked(c, pick(i))
+	}
+	f := r.find(c, m.folded)
+	if f.ok && !m.asked {
+		return picked(c, f)
+	}
+	word, slash := r.slash(m.folded)
+	if slash && word != "" {
+		m.folded = word
+	}
+	if c.free {
+		return r.freely(c, m, f, slash)
+	}
+	var buf [maxItems + 2]item
+	its, known := r.lex.items(m.folded, buf[:0])
+	if got, ok := r.asCommand(c, its, m); ok && known {
+		return got
+	}
+	switch {
+	case f.ok:
+		return unclear(core.HintWords) // with a question mark
+	case f.unclear():
+		return unclear(f.hint)
+	case r.partial(c, m.folded):
+		return unclear(core.HintPartial)
+	case r.negated(c, m.folded):
+		return unclear(core.HintPartial)
+	case !known:
+		return core.Reading{}
+	}
+	return r.near(its, m.folded, answers|isPlace)
+}
+
+func picked(c *choice, f found) core.Reading {
+	return core.Reading{Kind: core.ReadAnswer, Part: c.part(f.set.list())}
+}
+
+func answerText(m message) core.Reading {
+	return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Text: m.typed}}
+}
+
+// asCommand reads the commands of a question: those of every input, of every set, and its defaults.
+func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool) {
+	if m.asked {
+		return core.Reading{}, false
+	}
+	if got, ok := r.command(its, m); ok {
+		return got, true
+	}
+	if got, ok := r.setCommand(its); ok {
+		return got, true
+	}
+	if n, ok := r.edit(m.folded); ok {
+		return r.editing(n), true
+	}
+	if c.defaults && r.takesDefaults(its, true) {
+		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}, true
+	}
+	return core.Reading{}, false
+}
+
+// takesDefaults reads the words that take the defaults of what is shown; a consent is one where it can
+// mean nothing else.
+func (r *Reader) takesDefaults(its []item, consent bool) bool {
+	bare := withoutPlease(its)
+	if len(bare) == 1 && bare[0].roles&(isDefault|isOk) != 0 {
+		return !r.p.Exact || bare[0].roles&isDefault != 0
+	}
+	return consent && consents(its, isYes|isConfirm) && (!r.p.Exact || mainWord(its))
+}
+
+// freely reads a message where free text is allowed: everything is the answer as typed but a position, a
+// label, a lone number and the few words that lead out.
+func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading {
+	var buf [maxItems + 2]item
+	its, _ := r.lex.items(m.folded, buf[:0])
+	if !m.asked {
+		switch {
+		case r.leaves(m.folded, slash):
+			return core.Reading{Kind: core.ReadCancel}
+		case slash && r.lex.roles[m.folded]&commands == 0:
+			return unclear(core.HintWords)
+		case c.defaults && r.takesDefaults(its, c.n > 0):
+			return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}
+		}
+		if v, ok := r.moves(m.folded, slash); ok {
+			return command(v)
+		}
+	}
+	if i, ok := c.byLabel[m.folded]; ok && i == doubled || f.hint == core.HintConflict {
+		return unclear(f.hint)
+	}
+	if _, ok := r.lex.places.Numbers[m.folded]; c.n > 0 && (ok || numeric(m.folded)) {
+		return unclear(core.HintNumber)
+	}
+	return answerText(m)
+}
+
+// leaves reads the one word that cancels where any text is an answer.
+func (r *Reader) leaves(s string, slash bool) bool {
+	for _, w := range r.lex.main {
+		if s == Fold(w.Cancel) {
+			return true
+		}
+	}
+	return slash && r.lex.roles[s]&isCancel != 0
+}
+
+// moves reads the words skip and back where any text is an answer.
+func (r *Reader) moves(s string, slash bool) (core.Verb, bool) {
+	for _, w := range r.lex.main {
+		switch {
+		case s == Fold(w.Skip), slash && r.lex.roles[s]&isSkip != 0:
+			return core.VerbSkip, true
+		case s == Fold(w.Back), slash && r.lex.roles[s]&isBack != 0:
+			return core.VerbBack, true
+		}
+	}
+	return "", false
+}
+
+// partial reports whether a text is part of a label, or a typo of one.
+func (r *Reader) partial(c *choice, s string) bool {
+	_, known := r.lex.known[s]
+	if utf8.RuneCountInString(s) >= 3 && !known {
+		for _, l := range c.labels {
+			if oneEdit(s, l) && utf8.RuneCountInString(l) >= 3 {
+				return true
+			}
+		}
+	}
+	first, _ := utf8.DecodeRuneInString(s)
+	spaceless := first >= 0x2E80 && utf8.RuneCountInString(s) > 1
+	said := strings.FieldsFunc(s, notWord)
+	for _, l := range c.labels {
+		if inOrder(said, l) || spaceless && strings.Contains(l, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func notWord(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
+}
+
+// inOrder reports whether each word is a word of the label or the start of one, in its order.
+func inOrder(said []string, label string) bool {
+	if len(said) == 0 || len(said) > 20 {
+		return false
+	}
+	for _, w := range said {
+		for {
+			label = strings.TrimLeftFunc(label, notWord)
+			if label == "" {
+				return false
+			}
+			end := strings.IndexFunc(label, notWord)
+			if end < 0 {
+				end = len(label)
+			}
+			of := label[:end]
+			label = label[end:]
+			if of == w || len(w) > 1 && strings.HasPrefix(of, w) {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// negated reports whether a text is a negation, a consent or a please and a choice behind it: "not 2".
+func (r *Reader) negated(c *choice, s string) bool {
+	const before = isNot | isDont | isLead | isNo | isYes | isNear
+	for i := 0; i < len(s) && i < 24; i++ {
+		if s[i] != ' ' || r.lex.roles[strings.TrimRight(s[:i], ",.!")]&before == 0 {
+			continue
+		}
+		if f := r.find(c, s[i+1:]); f.ok || f.unclear() {
+			return true
+		}
+	}
+	return false
+}
