@@ -148,11 +148,11 @@ func (c *Context) ask(a Asked) (Answered, error) {
 
 // Asked is what a tool asks the person for.
 type Asked struct {
-	Key     string
-	Kind    core.Kind // form or url
-	Message string
-	Schema  json.RawMessage // nil for a confirmation
-	URL     string
+	Key     string          `json:"key"`
+	Kind    core.Kind       `json:"kind"` // form or url
+	Message string          `json:"message,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"` // nil for a confirmation
+	URL     string          `json:"url,omitempty"`
 }
 
 // key is the ask's position and content: several asks of one tool each get their own answer.
