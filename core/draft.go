@@ -111,46 +111,46 @@ func (d *drafting) answer(r Reading) (Applied, error) {
 	case len(r.Parts) > 0:
 		open := d.open()
 		if len(r.Parts) != len(open) {
-			return Applied{}, fmt.Errorf("apply to input %s: %d answers to %d open questions", d.in.ID, len(r.Parts), len(open))
+			return d.note(NoteUnclear, d.draft.At)
 		}
 		for i, p := range r.Parts {
 			if p.Default && i > 0 {
 				return d.note(NoteUnclear, open[i]) // nobody confirms a default not yet shown
 			}
-			if n, err := d.put(open[i], p); n != "" || err != nil {
-				return Applied{Draft: d.in.Draft, Note: n, Question: open[i]}, err
+			if n := d.put(open[i], p); n != "" {
+				return d.note(n, open[i])
 			}
 		}
 	case r.Part != nil:
-		if n, err := d.put(d.draft.At, *r.Part); n != "" || err != nil {
-			return Applied{Draft: d.in.Draft, Note: n, Question: d.draft.At}, err
+		if n := d.put(d.draft.At, *r.Part); n != "" {
+			return d.note(n, d.draft.At)
 		}
 	default:
-		return Applied{}, fmt.Errorf("apply to input %s: the answer has no part", d.in.ID)
+		return d.note(NoteUnclear, d.draft.At)
 	}
 	return d.next()
 }
 
 // put drafts the answer to one question or field. A note says why it was not taken.
-func (d *drafting) put(i int, p Part) (NoteCode, error) {
+func (d *drafting) put(i int, p Part) NoteCode {
 	if d.in.Kind == KindForm {
-		return d.putField(d.form.Fields[i], p), nil
+		return d.putField(d.form.Fields[i], p)
 	}
 	q := d.in.Questions[i]
 	c := Choice{Question: q.ID, Values: q.inOrder(p.Values), Text: p.Text, By: d.by}
 	switch {
 	case p.Default && !q.HasDefaults():
-		return NoteNoDefault, nil
+		return NoteNoDefault
 	case p.Default:
 		c = defaultChoice(q)
 		c.Defaulted, c.By = true, d.by
 	case len(c.Values) != len(p.Values), p.Text != "" && !q.FreeText, !q.Multi && len(p.Values) > 1:
-		return "", fmt.Errorf("apply to input %s: the answer is none of question %q", d.in.ID, q.ID)
+		return NoteUnclear
 	case p.Values == nil && strings.TrimSpace(p.Text) == "":
-		return NoteNoText, nil
+		return NoteNoText
 	}
 	d.putChoice(i, c)
-	return "", nil
+	return ""
 }
 
 func (d *drafting) putField(f FormField, p Part) NoteCode {

@@ -18,8 +18,8 @@ func (d *drafting) command(r Reading) (Applied, error) {
 			}
 		}
 	case VerbDefault:
-		if n, err := d.put(at, Part{Default: true}); n != "" || err != nil {
-			return Applied{Draft: d.in.Draft, Note: n, Question: at}, err
+		if n := d.put(at, Part{Default: true}); n != "" {
+			return d.note(n, at)
 		}
 	case VerbDefaultAll:
 		for _, i := range d.open() {
@@ -77,8 +77,7 @@ func (d *drafting) defaultOrLeave(i int) NoteCode {
 	if d.in.Kind == KindForm && d.form.Fields[i].Default == nil && d.skip(i) {
 		return ""
 	}
-	n, _ := d.put(i, Part{Default: true}) // put fails only for values
-	return n
+	return d.put(i, Part{Default: true})
 }
 
 // Shown is what the live prompt of a set or form asks: a question, a field, or the last look. All are
