@@ -29,7 +29,8 @@ type block struct {
 type segKind int
 
 const (
-	plain segKind = iota // text, escaped
+	plain segKind = iota // text of anybody, escaped and with no mention alive
+	own                  // a sentence of ours, escaped
 	bold                 // text in bold; ours
 	code                 // literal text
 	link                 // an address on a line of its own, as it is
@@ -47,7 +48,6 @@ func quoted(s string) block    { return block{kind: quote, text: foreign(s)} }
 func space() block             { return block{} }
 func (b block) empty() bool    { return b.kind == para && len(b.segs) == 0 }
 func foreign(s string) string  { return visible(strings.TrimSpace(lines(s))) }
-func (b block) splits() bool   { return b.kind != para || len(b.segs) > 0 }
 func quoteMark(s Style) string { return [...]string{"│ ", "│ ", "&gt; ", "> "}[s] }
 func fenced(s Style) bool      { return s == Mrkdwn || s == Markdown }
 func (s seg) spans(st Style) bool {

@@ -105,6 +105,8 @@ func (d *drawing) seg(s seg, start bool) {
 		d.running(s.text, false)
 		d.marked(mark)
 		d.span(Bold, from)
+	case s.kind == own && d.style == Entities:
+		d.both(s.text) // its commands may work
 	default:
 		d.running(s.text, start)
 	}

@@ -49,7 +49,14 @@ func enumDefaults(f core.FormField) []string {
 // fieldWays are the sentences that say which replies fill the field.
 func (w *writer) fieldWays(a *asking, in core.Input, f core.FormField, o choices) [][]seg {
 	main := w.w.Main
-	out := w.choosing(a, o, f.Type == core.FieldMultiEnum)
+	o.multi = f.Type == core.FieldMultiEnum
+	if f.MinItems != nil {
+		o.least = *f.MinItems
+	}
+	if f.MaxItems != nil {
+		o.most = min(o.most, *f.MaxItems)
+	}
+	out := w.choosing(a, o)
 	switch f.Type {
 	case core.FieldEnum, core.FieldMultiEnum:
 	case core.FieldBoolean:
@@ -84,7 +91,7 @@ func (w *writer) limits(f core.FormField) [][]seg {
 		say("field.string.format", args{"format": codeOf(f.Format)})
 	case f.Type == core.FieldEnum, f.Type == core.FieldMultiEnum:
 	default:
-		say("field."+string(f.Type), args{"true": typed(w.w.Main.True), "false": typed(w.w.Main.False)})
+		say("field."+string(f.Type), nil)
 	}
 	if f.Pattern != "" {
 		say("field.pattern", args{"pattern": codeOf(f.Pattern)})

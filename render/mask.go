@@ -141,12 +141,15 @@ func (m *masker) str(s string, secret bool) {
 func (m *masker) plain(s string) {
 	at := 0
 	for _, sp := range secretSpans(s) {
-		m.b.WriteString(visible(s[at:sp[0]]))
+		m.b.WriteString(visible(unbroken.Replace(s[at:sp[0]])))
 		m.mask(s[sp[0]:sp[1]])
 		at = sp[1]
 	}
-	m.b.WriteString(visible(s[at:]))
+	m.b.WriteString(visible(unbroken.Replace(s[at:])))
 }
+
+// unbroken keeps text that is not JSON on one line, so that none of its lines can pass for one of ours.
+var unbroken = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // hideSecrets is s with the secrets within it masked, for sentences.
 func hideSecrets(s string) string {

@@ -25,7 +25,7 @@ func Note(v View, n NoteData) []Part {
 		body = append(body, quoted(hideSecrets(n.Text)))
 	}
 	if len(body) > 0 && body[0].kind == para {
-		body[0].segs = append([]seg{{plain, w.s.text["mark"] + " "}}, body[0].segs...)
+		body[0].segs = append([]seg{{plain, mark + " "}}, body[0].segs...)
 	}
 	a := asking{body: body}
 	return w.draw(w.pack(&a), a.file)

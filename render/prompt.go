@@ -124,6 +124,9 @@ func (w *writer) confirmation(a *asking, in core.Input) {
 // say quotes the sentence of whoever asks.
 func (a *asking) say(message string) {
 	if foreign(message) != "" {
+		if n := len(a.body); n > 0 && a.body[n-1].kind == quote {
+			a.body = append(a.body, space())
+		}
 		a.body = append(a.body, quoted(hideSecrets(message)))
 	}
 }
@@ -228,9 +231,9 @@ func (w *writer) packed(a *asking) [][]block {
 
 func (w *writer) packing() *packing {
 	p := newPacking(w.Dialect)
-	p.head = []block{line(seg{plain, w.s.text["mark"] + " " + w.s.text["continued"]})}
-	p.foot = []block{line(seg{plain, w.s.text["mark"] + " " + w.s.text["goes.on"]})}
-	p.cut = []block{line(seg{plain, w.s.text["mark"] + " " + w.s.text["goes.on.line"]})}
+	p.head = []block{line(seg{plain, mark + " " + w.s.text["continued"]})}
+	p.foot = []block{line(seg{plain, mark + " " + w.s.text["goes.on"]})}
+	p.cut = []block{line(seg{plain, mark + " " + w.s.text["goes.on.line"]})}
 	return p
 }
 
@@ -252,7 +255,7 @@ func (w *writer) toFile(a *asking) bool {
 func (w *writer) draw(parts [][]block, file *File) []Part {
 	var out []Part
 	if file != nil {
-		caption := draw(w.Dialect.Style, []block{line(seg{plain, w.s.text["mark"] + " " + w.s.text["arguments.caption"]})})
+		caption := draw(w.Dialect.Style, []block{line(seg{plain, mark + " " + w.s.text["arguments.caption"]})})
 		caption.File = file
 		out = append(out, caption)
 	}

@@ -8,7 +8,7 @@ import (
 	"parley/core/words"
 )
 
-// unknown is a question about a call that may have run.
+// question asks the question shown of a set, or what to do about a call that may have run.
 func (w *writer) question(a *asking, in core.Input, q core.Question) {
 	key := "title.question"
 	switch {
@@ -40,6 +40,9 @@ type choices struct {
 	options  []core.Option
 	lettered bool
 	labels   []string // folded
+	// multi: several may be chosen, from least to most.
+	multi       bool
+	least, most int
 }
 
 func (c choices) position(i int) string { return words.Position(i, c.lettered) }
@@ -66,7 +69,7 @@ func foldLabel(s string) string {
 
 // options lists the options, one a line, each with its number or letter.
 func (w *writer) options(a *asking, options []core.Option, byDefault func(core.Option) bool) choices {
-	c := choices{options: options}
+	c := choices{options: options, most: len(options)}
 	var labels []string
 	for _, o := range options {
 		labels = append(labels, o.Label)
@@ -92,7 +95,8 @@ func copyable(label string) bool { return label != "" && oneLine(label) == label
 
 // ways are the sentences that say which replies answer a question.
 func (w *writer) ways(a *asking, in core.Input, q core.Question, o choices) [][]seg {
-	out := w.choosing(a, o, q.Multi)
+	o.multi = q.Multi
+	out := w.choosing(a, o)
 	main := w.w.Main
 	switch {
 	case q.FreeText && len(q.Options) > 0:
@@ -125,12 +129,12 @@ func (w *writer) here(key string) string {
 }
 
 // choosing says how options are named, and makes their buttons.
-func (w *writer) choosing(a *asking, o choices, multi bool) [][]seg {
+func (w *writer) choosing(a *asking, o choices) [][]seg {
 	n := len(o.options)
 	if n == 0 {
 		return nil
 	}
-	if !multi {
+	if !o.multi {
 		key := "do.number"
 		if o.lettered {
 			key = "do.letter"
@@ -140,15 +144,18 @@ func (w *writer) choosing(a *asking, o choices, multi bool) [][]seg {
 		}
 		return [][]seg{w.s.say(key, args{"reply": w.reply(), "first": typed(o.position(0)), "last": typed(o.position(n - 1))})}
 	}
-	key, example := "do.numbers", o.position(0)
+	key := "do.numbers"
 	if o.lettered {
 		key = "do.letters"
 	}
-	if n > 1 {
-		example += ", " + o.position(min(2, n-1))
+	out := [][]seg{w.s.say(key, args{"reply": w.reply(), "example": a.offer(o.example())})}
+	all, none := "", ""
+	if o.most >= n {
+		all = o.free([]string{w.w.Main.All}, w.w.All)
 	}
-	out := [][]seg{w.s.say(key, args{"reply": w.reply(), "example": a.offer(example)})}
-	all, none := o.free([]string{w.w.Main.All}, w.w.All), o.free([]string{w.w.Main.None}, w.w.None)
+	if o.least == 0 {
+		none = o.free([]string{w.w.Main.None}, w.w.None)
+	}
 	switch {
 	case all != "" && none != "":
 		out = append(out, w.s.say("do.all.none", args{"all": a.offer(all), "none": a.offer(none)}))
@@ -158,6 +165,20 @@ func (w *writer) choosing(a *asking, o choices, multi bool) [][]seg {
 		out = append(out, w.s.say("do.none", args{"none": a.offer(none)}))
 	}
 	return out
+}
+
+// example is a reply that chooses several, as many as may be.
+func (c choices) example() string {
+	n := len(c.options)
+	want := min(max(2, c.least), max(c.most, 1), n)
+	var out []string
+	for i := 0; len(out) < want; i++ {
+		if i == 1 && want == 2 && n > 2 {
+			continue // "1, 3" shows better than "1, 2" that it is no range
+		}
+		out = append(out, c.position(i))
+	}
+	return strings.Join(out, ", ")
 }
 
 // takeDefault names the word that takes the defaults, and what they are.

@@ -11,6 +11,7 @@ import (
 func Reply(v View, reply string) []Part {
 	w := newWriter(v)
 	s := visible(strings.TrimSpace(lines(reply)))
+	s = strings.ReplaceAll(s, mark, markShown)
 	if s == "" {
 		return nil
 	}

@@ -85,9 +85,9 @@ func (s *sentences) say(key string, values args) []seg {
 		name, tail, closed := strings.Cut(after, "}")
 		value, known := values[name]
 		if !found || !closed || !known {
-			return appendSeg(out, seg{plain, rest})
+			return appendSeg(out, seg{own, rest})
 		}
-		out = appendSeg(out, seg{plain, before})
+		out = appendSeg(out, seg{own, before})
 		if value.text == "" {
 			value = seg{plain, s.text["empty"]}
 		}

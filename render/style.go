@@ -152,7 +152,8 @@ func escapeMrkdwn(s string) string {
 // marks reports whether an emphasis character can open or close anything between prev and next.
 func marks(prev, next rune, n int) bool {
 	blank := n == 0 || unicode.IsSpace(next)
-	return (!word(prev) || !word(next) || n == 0) && (!blank || !unicode.IsSpace(prev))
+	letter := func(r rune) bool { return r != '_' && word(r) }
+	return (!letter(prev) || !letter(next) || n == 0) && (!blank || !unicode.IsSpace(prev))
 }
 
 func escapeMarkdown(s string, start bool) string {

@@ -48,7 +48,7 @@ func (w *writer) line(key string, a args) block { return line(w.s.say(key, a)...
 
 // head is a line that opens what Parley says in its own name: no other text can begin with its mark.
 func (w *writer) head(s string) block {
-	return line(seg{plain, w.s.text["mark"] + " "}, seg{bold, s})
+	return line(seg{plain, mark + " "}, seg{bold, s})
 }
 
 func (w *writer) person(p core.PersonID) string {
@@ -57,10 +57,10 @@ func (w *writer) person(p core.PersonID) string {
 	}
 	if w.Names != nil {
 		if name := oneLine(w.Names(p)); name != "" {
-			return name
+			return clip(name, 60)
 		}
 	}
-	return oneLine(string(p))
+	return clip(oneLine(string(p)), 100)
 }
 
 // maxNames is how many of those who may answer are named; the others are counted.
@@ -73,7 +73,7 @@ func (w *writer) people(ps []core.PersonID, key string) string {
 			names = append(names, w.s.flat("who.more", args{"n": number(len(ps) - maxNames)}))
 			break
 		}
-		names = append(names, clip(w.person(p), 60))
+		names = append(names, w.person(p))
 	}
 	return w.s.list(key, names)
 }

@@ -137,8 +137,19 @@ func emoji(r rune) bool {
 // oneLine is visible for text that stands within a line of ours: line breaks are shown too.
 func oneLine(s string) string {
 	s = visible(strings.TrimSpace(lines(s)))
-	return strings.NewReplacer("\n", `\n`, "\t", " ").Replace(s)
+	if !strings.ContainsAny(s, "\n\t"+mark) {
+		return s
+	}
+	return inLine.Replace(s)
 }
+
+// mark opens every line that Parley says in its own name. Nothing else can begin a line with it: within a line
+// and in replies it is shown as an escape, and quoted lines begin with their own mark.
+const mark = "◈"
+
+var inLine = strings.NewReplacer("\n", `\n`, "\t", " ", mark, markShown)
+
+const markShown = `\u{25C8}`
 
 // lines turns the line ends of other systems into line feeds.
 func lines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
