@@ -38,10 +38,7 @@ func (b *batch) reads() error {
 	results := make([]ran, len(reads))
 	errs := make([]error, len(reads))
 	if !b.d.j.Replaying() {
-		for _, s := range reads {
-			b.executing(s)
-		}
-		if err := b.d.commit(abortableThen(nil)); err != nil {
+		if err := b.begin(reads...); err != nil {
 			return err
 		}
 		var all sync.WaitGroup
@@ -58,12 +55,25 @@ func (b *batch) reads() error {
 	return nil
 }
 
-// executing marks a call as started under the present claim.
-func (b *batch) executing(s *state) {
-	row := *s.row
-	row.Status, row.Claim, row.Approval, row.Attempt = core.CallExecuting, b.d.claim.Token, s.approval, s.waits
-	s.row = &row
-	b.d.put(s.row)
+// begin marks calls as started under the present claim, in one commit. Where the run is to be aborted they
+// have not started.
+func (b *batch) begin(calls ...*state) error {
+	before := make([]*core.Call, len(calls))
+	for i, s := range calls {
+		before[i] = s.row
+		row := *s.row
+		row.Status, row.Claim, row.Approval, row.Attempt = core.CallExecuting, b.d.claim.Token, s.approval, s.waits
+		s.row = &row
+		b.d.put(s.row)
+	}
+	err := b.d.commit(abortableThen(nil))
+	if errors.Is(err, errAborted) {
+		for i, s := range calls {
+			s.row = before[i]
+			b.d.put(s.row)
+		}
+	}
+	return err
 }
 
 // runCall runs a call that needs nobody, or nobody any more. Afterwards it is done or wants something.
@@ -109,8 +119,7 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 	if s.approval != nil && b.d.e.changed(b.d.agent, *row) != "" {
 		return wantAgain(changed), nil
 	}
-	b.executing(s)
-	return nil, b.d.commit(abortableThen(nil))
+	return nil, b.begin(s)
 }
 
 // safe reports whether running the call twice with one key does no harm.

@@ -424,3 +424,30 @@ func script(replies ...model.Response) func(model.Request) (model.Response, erro
 		return model.Response{Text: "end", Stop: model.StopEnd}, nil
 	}
 }
+
+// slowModel answers when its context ends.
+type slowModel struct{}
+
+func (slowModel) Generate(ctx context.Context, _ model.Request) (model.Response, error) {
+	<-ctx.Done()
+	return model.Response{}, ctx.Err()
+}
+
+// diverge makes the open run's journal one of another program.
+func diverge(t *testing.T, w *world) {
+	t.Helper()
+	err := w.store.Update(t.Context(), turn.Scope{Conversation: conv()}, func(tx turn.Tx) error {
+		c, err := tx.Conversation()
+		if err != nil {
+			return err
+		}
+		steps, err := tx.Journal(c.Open)
+		if err != nil {
+			return err
+		}
+		return tx.Append(c.Open, len(steps), core.Step{Name: "from another program"})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
