@@ -192,15 +192,7 @@ func (d *delivery) viewOf(s turn.Shown) render.View {
 		v.Now = s.Now
 	}
 	v.Again = len(s.Row.Parts) == 0 && (s.Row.Unsure > 0 || s.Row.CreatedAt.Before(d.started))
-	if n, ok := d.Adapter.(Namer); ok {
-		_, _, place := s.Row.Conversation.Parts()
-		v.Names = func(who core.PersonID) string {
-			if name := n.NameOf(place, who); name != "" {
-				return name
-			}
-			return string(who)
-		}
-	}
+	v.Names = namesOf(d.Adapter, s.Row.Conversation)
 	return v
 }
 

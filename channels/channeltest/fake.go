@@ -71,10 +71,13 @@ func (f *Fake) Run(ctx context.Context, sink channels.Sink) error {
 	f.mu.Lock()
 	f.sink = sink
 	f.runs++
-	if f.runs == 1 {
-		close(f.running)
-	}
+	close(f.running)
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.running = make(chan struct{})
+	}()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -93,9 +96,12 @@ func (f *Fake) Runs() int {
 	return f.runs
 }
 
-// Sink is where it hands messages in, once Run was called.
+// Sink is where it hands messages in; it waits until Run is called.
 func (f *Fake) Sink() channels.Sink {
-	<-f.running
+	f.mu.Lock()
+	running := f.running
+	f.mu.Unlock()
+	<-running
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sink
