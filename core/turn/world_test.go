@@ -451,3 +451,23 @@ func diverge(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 }
+
+// stepNames are the steps of the conversation's last run, with its id as RUN.
+func stepNames(t *testing.T, w *world) (names []string) {
+	t.Helper()
+	err := w.store.View(t.Context(), conv(), func(r turn.Reader) error {
+		c, err := r.Conversation()
+		if err != nil {
+			return err
+		}
+		steps, err := r.Journal(c.Last)
+		for _, s := range steps {
+			names = append(names, strings.ReplaceAll(s.Name, string(c.Last), "RUN"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
