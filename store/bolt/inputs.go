@@ -27,6 +27,8 @@ func (s *Store) Inputs(ctx context.Context, f turn.InputFilter) (page []core.Inp
 		f.State = core.InputPending
 	}
 	f.Limit = limitOr(f.Limit)
+	f.Agent, f.Responder = core.AgentID(valid(string(f.Agent))), core.PersonID(valid(string(f.Responder)))
+	f.Run, f.Conversation = core.RunID(valid(string(f.Run))), core.ConversationID(valid(string(f.Conversation)))
 	if _, ok := stateCodes[f.State]; !ok {
 		return nil, "", fmt.Errorf("store: list inputs: unknown state %q", f.State)
 	}

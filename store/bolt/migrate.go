@@ -33,3 +33,7 @@ func getVersion(btx *bbolt.Tx) (int, error) {
 func setVersion(btx *bbolt.Tx, n int) error {
 	return btx.Bucket(bMeta.name).Put([]byte("version"), []byte(strconv.Itoa(n)))
 }
+
+func tooNew(version, known int) error {
+	return fmt.Errorf("it has store version %d and this program knows %d: start the newer program, or restore a backup from before: %w", version, known, ErrVersion)
+}

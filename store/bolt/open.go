@@ -37,13 +37,18 @@ func Open(path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-func open(path string, o Options, steps []migration) (*Store, error) {
+func (o Options) filled() Options {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
 	if o.LockTimeout <= 0 {
 		o.LockTimeout = 1500 * time.Millisecond
 	}
+	return o
+}
+
+func open(path string, o Options, steps []migration) (*Store, error) {
+	o = o.filled()
 	if err := prepare(path, o.ReadOnly, steps); err != nil {
 		return nil, err
 	}
@@ -56,7 +61,7 @@ func open(path string, o Options, steps []migration) (*Store, error) {
 		instance: rand.Text(), wake: make(chan struct{}, 1),
 	}
 	if err := s.upgrade(steps); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, joinClose(err, s)
 	}
 	s.hint()
 	return s, nil
@@ -72,7 +77,7 @@ func prepare(path string, readOnly bool, steps []migration) error {
 		if _, err := os.Lstat(path); err == nil {
 			return errors.New("it is a symbolic link to nothing: remove it, or make its target's directory available")
 		}
-		if err := make0(path, len(steps)); err != nil {
+		if err := makeFile(path, len(steps)); err != nil {
 			return err
 		}
 		info, err = os.Stat(path)
@@ -90,8 +95,8 @@ func prepare(path string, readOnly bool, steps []migration) error {
 	return nil
 }
 
-// make0 makes a new file whole before it gets its name, so that a file of that name is never half made.
-func make0(path string, version int) error {
+// makeFile makes a new file whole before it gets its name, so that a file of that name is never half made.
+func makeFile(path string, version int) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("its directory: %w: make the directory first", err)
@@ -110,7 +115,7 @@ func make0(path string, version int) error {
 			btx.Bucket(bMeta.name).Put([]byte("format"), []byte(format)),
 			setVersion(btx, version))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := joinClose(err, db); err != nil {
 		return err
 	}
 	// A link, unlike a rename, leaves a file alone that another program made meanwhile.
@@ -144,10 +149,10 @@ func openDB(path string, o Options) (info os.FileInfo, db *bbolt.DB, err error) 
 		return nil, nil, err
 	}
 	if info, err = f.Stat(); err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+		return nil, nil, joinClose(err, f)
 	}
 	if err := enter(path, info); err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+		return nil, nil, joinClose(err, f)
 	}
 	defer func() {
 		if err != nil {
@@ -186,7 +191,7 @@ func mapFile(path string, f *os.File, o Options) (db *bbolt.DB, err error) {
 	if err == nil {
 		err = db.View(func(btx *bbolt.Tx) error { return checkFormat(btx) })
 		if err != nil {
-			err = errors.Join(err, db.Close())
+			err = joinClose(err, db)
 		}
 	}
 	return db, err
@@ -225,7 +230,7 @@ func (s *Store) upgrade(steps []migration) error {
 		return err
 	}
 	if version > len(steps) {
-		return fmt.Errorf("the file has store version %d, this program knows %d: start the newer program, or restore a backup of before: %w", version, len(steps), ErrVersion)
+		return tooNew(version, len(steps))
 	}
 	if version == len(steps) && len(missing) == 0 {
 		return nil

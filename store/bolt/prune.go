@@ -43,7 +43,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 }
 
 func (t *tx) pruneRuns(before time.Time, limit int) (n int, err error) {
-	var go_ []core.Run
+	var gone []core.Run
 	var stale [][]byte
 	err = t.scan(bEnded, nil, nil, func(k, _ []byte) (bool, error) {
 		p := parts{b: k}
@@ -51,7 +51,7 @@ func (t *tx) pruneRuns(before time.Time, limit int) (n int, err error) {
 		if p.err != nil {
 			return false, damaged(bEnded, k, p.err)
 		}
-		if at >= nanos(before) || len(go_) == limit {
+		if at >= nanos(before) || len(gone) == limit {
 			return false, nil
 		}
 		run, ok, err := lookup[core.Run](t, bRun, []byte(p.id()))
@@ -63,7 +63,7 @@ func (t *tx) pruneRuns(before time.Time, limit int) (n int, err error) {
 			ok, err = t.mayGo(run)
 		}
 		if err == nil && ok {
-			go_ = append(go_, run)
+			gone = append(gone, run)
 		}
 		return true, err
 	})
@@ -75,12 +75,12 @@ func (t *tx) pruneRuns(before time.Time, limit int) (n int, err error) {
 			return 0, err
 		}
 	}
-	for _, run := range go_ {
+	for _, run := range gone {
 		if err := t.dropRun(run); err != nil {
 			return 0, err
 		}
 	}
-	return len(go_), nil
+	return len(gone), nil
 }
 
 // mayGo reports whether nothing that waits belongs to an ended run.
@@ -137,11 +137,11 @@ func (t *tx) dropRun(run core.Run) error {
 		}
 	}
 	prefix := key(nil).str(string(run.ID))
-	if err := t.dropEvents(prefix, nil); err != nil {
+	if err := t.dropRunEvents(prefix); err != nil {
 		return err
 	}
 	for _, b := range []*bucket{bInputRun, bJournal, bCall, bEventRun} {
-		if _, err := t.dropPrefix(b, prefix, 0); err != nil {
+		if err := t.dropPrefix(b, prefix); err != nil {
 			return err
 		}
 	}
@@ -173,38 +173,34 @@ func (t *tx) dropConversation(run core.Run) error {
 	return t.del(bConversation, key(nil).id(string(t.conv)))
 }
 
-// dropPrefix removes the entries below a prefix, at most limit of them (0: all).
-func (t *tx) dropPrefix(b *bucket, prefix []byte, limit int) (int, error) {
+// dropPrefix removes the entries below a prefix.
+func (t *tx) dropPrefix(b *bucket, prefix []byte) error {
 	var ks [][]byte
 	err := t.scan(b, prefix, nil, func(k, _ []byte) (bool, error) {
 		ks = append(ks, bytes.Clone(k))
-		return len(ks) != limit, nil
+		return true, nil
 	})
 	for _, k := range ks {
 		if err == nil {
 			err = t.del(b, k)
 		}
 	}
-	return len(ks), err
+	return err
 }
 
-// dropEvents removes events by their index entries below a prefix for which keep is not true.
-func (t *tx) dropEvents(prefix []byte, seqs [][]byte) error {
-	if seqs == nil {
-		err := t.scan(bEventRun, prefix, nil, func(k, _ []byte) (bool, error) {
-			seqs = append(seqs, bytes.Clone(k[len(prefix):]))
-			return true, nil
-		})
-		if err != nil {
-			return err
-		}
-	}
+// dropRunEvents removes the events that are indexed below a prefix; the index is left.
+func (t *tx) dropRunEvents(prefix []byte) error {
+	var seqs [][]byte
+	err := t.scan(bEventRun, prefix, nil, func(k, _ []byte) (bool, error) {
+		seqs = append(seqs, bytes.Clone(k[len(prefix):]))
+		return true, nil
+	})
 	for _, seq := range seqs {
-		if err := t.del(bEvent, seq); err != nil {
-			return err
+		if err == nil {
+			err = t.del(bEvent, seq)
 		}
 	}
-	return nil
+	return err
 }
 
 func (t *tx) pruneSeen(before time.Time) (int, error) {
@@ -241,16 +237,13 @@ func (t *tx) pruneEvents(before time.Time) (int, error) {
 		seqs = append(seqs, seq)
 		return len(seqs) < pruneKeys, nil
 	})
-	if err != nil || len(seqs) == 0 {
-		return 0, err
-	}
-	if err := t.dropEvents(prefix, seqs); err != nil {
-		return 0, err
-	}
 	for _, seq := range seqs {
-		if err := t.del(bEventRun, key(nil).raw(prefix).raw(seq)); err != nil {
-			return 0, err
+		if err == nil {
+			err = t.del(bEvent, seq)
+		}
+		if err == nil {
+			err = t.del(bEventRun, key(nil).raw(prefix).raw(seq))
 		}
 	}
-	return len(seqs), nil
+	return len(seqs), err
 }

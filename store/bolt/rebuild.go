@@ -30,12 +30,16 @@ func (t *tx) rebuild(missing []*bucket) error {
 	return t.derived(func(_ *bucket, _ []byte, entries []entry) error { return put(entries) })
 }
 
-// each decodes every row of a bucket in key order.
+// each decodes every row of a bucket in key order. A row that cannot be read ends it, unless t.bad takes it.
 func each[T any](t *tx, b *bucket, f func(k []byte, v T) error) error {
 	return t.scan(b, nil, nil, func(k, raw []byte) (bool, error) {
 		var v T
 		if err := decode(raw, &v); err != nil {
-			return false, damaged(b, k, err)
+			if t.bad == nil {
+				return false, damaged(b, k, err)
+			}
+			t.bad(b, k, err)
+			return true, nil
 		}
 		return true, f(k, v)
 	})

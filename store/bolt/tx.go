@@ -22,6 +22,8 @@ type tx struct {
 	dirty bool
 	// woke says that something may be due once this is committed.
 	woke bool
+	// bad takes the rows that cannot be read while a walk goes on; nil ends the walk.
+	bad func(b *bucket, k []byte, err error)
 }
 
 // damage is the panic of bbolt on a page that it cannot read.

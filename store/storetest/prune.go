@@ -1,0 +1,175 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+	"parley/core/turn"
+)
+
+// prune calls Prune until it returns 0 and returns how many runs went.
+func (e *env) prune(before time.Time, limit int) (total int) {
+	e.Helper()
+	for {
+		n, err := e.s.Prune(e.ctx, before, limit)
+		if err != nil {
+			e.Fatal(err)
+		}
+		if n == 0 {
+			return total
+		}
+		if n > limit {
+			e.Fatalf("%d went at a limit of %d", n, limit)
+		}
+		total += n
+	}
+}
+
+// ended stores a run with all that belongs to it, which ended at the given time.
+func (e *env) ended(n int, at time.Time) Rows {
+	r := Sample(n)
+	r.Conversation.Asked, r.Run.EndedAt, r.Event.At = false, at, at
+	e.put(r)
+	e.do(r.Run.Conversation, func(tx turn.Tx) error { return tx.AddEvent(r.Event) })
+	return r
+}
+
+func (e *env) gone(r Rows) bool {
+	_, err := e.s.Run(e.ctx, r.Run.ID)
+	return errors.Is(err, turn.ErrNotFound)
+}
+
+func pruneEnded(e *env) {
+	before := e.now()
+	var old []Rows
+	for i := range 7 {
+		old = append(old, e.ended(i, before.Add(-time.Nanosecond*time.Duration(1+i))))
+	}
+	kept := e.ended(10, before)
+	e.do(Conv(20), func(tx turn.Tx) error {
+		return errors.Join(tx.MarkSeen("old"), tx.AddEvent(core.Event{Type: core.EventText, At: e.now()}))
+	})
+	e.clock.Advance(time.Nanosecond)
+	e.same("pruned", e.prune(before, 3), 7)
+	for _, r := range old {
+		if !e.gone(r) {
+			e.Errorf("run %s is still there", r.Run.ID)
+		}
+		_, err := e.s.Input(e.ctx, r.Input.ID)
+		e.is("input", err, turn.ErrNotFound)
+		e.look(r.Run.Conversation, func(rd turn.Reader) error {
+			steps, err := rd.Journal(r.Run.ID)
+			calls, err2 := rd.Calls(r.Run.ID)
+			inputs, err3 := rd.RunInputs(r.Run.ID)
+			shown, err4 := rd.Prompted(r.Input.Prompts[0].Messages[0])
+			if len(steps)+len(calls)+len(inputs) > 0 || shown != "" {
+				e.Errorf("left of %s: %d steps, %d calls, %d inputs, prompt %q", r.Run.ID, len(steps), len(calls), len(inputs), shown)
+			}
+			return errors.Join(err, err2, err3, err4)
+		})
+	}
+	if e.gone(kept) {
+		e.Error("a run that ended at the very time went: it is not older")
+	}
+	e.same("accepted inputs", e.inputs(turn.InputFilter{State: core.InputAccepted}), []core.InputID{kept.Input.ID})
+	e.same("events left", len(e.log()), 2)
+	e.same("pruned later", e.prune(e.now(), 10), 1)
+	e.same("events left in the end", len(e.log()), 0)
+	e.look(Conv(20), func(rd turn.Reader) error {
+		seen, err := rd.Seen("old")
+		if seen {
+			e.Error("an old deduplication key is still there")
+		}
+		return err
+	})
+}
+
+func (e *env) log() []core.Event {
+	log, err := e.s.Events(e.ctx, "", 0, 1000)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return log
+}
+
+func pruneKeeps(e *env) {
+	old := e.now().Add(-time.Hour)
+	waiting := Waiting(1, old)
+	e.put(waiting)
+	e.do(Conv(1), func(tx turn.Tx) error { return tx.AddEvent(waiting.Event) })
+	running := Waiting(2, old)
+	running.Run.Status, running.Input.State = core.RunRunning, core.InputAccepted
+	e.put(running)
+	unsent := e.ended(3, old)
+	edit := e.ended(4, old)
+	e.do(Conv(3), func(tx turn.Tx) error { _, err := tx.AddOut(core.Out{Run: unsent.Run.ID}); return err })
+	e.do(Conv(4), func(tx turn.Tx) error { _, err := tx.AddOut(core.Out{Input: edit.Input.ID}); return err })
+	queued := e.ended(5, old)
+	e.do(Conv(5), func(tx turn.Tx) error {
+		_, err := tx.Enqueue(queued.Message)
+		return errors.Join(err, tx.MarkSeen("new"), tx.WakeAt(e.now()))
+	})
+	e.ended(6, old)
+	e.same("pruned", e.prune(e.now(), 1), 2)
+	for _, r := range []Rows{waiting, running, unsent, edit} {
+		if e.gone(r) {
+			e.Errorf("run %s went", r.Run.ID)
+		}
+	}
+	e.same("pending", e.inputs(turn.InputFilter{}), []core.InputID{waiting.Input.ID})
+	e.same("events of the waiting run", len(e.events(waiting.Run.ID)), 1)
+	e.look(Conv(5), func(rd turn.Reader) error {
+		q, err := rd.Queue(0)
+		conv, err2 := rd.Conversation()
+		seen, err3 := rd.Seen("new")
+		if len(q) != 1 || conv.Last != queued.Run.ID || !seen {
+			e.Errorf("of a conversation with a queued message: %d queued, %+v, seen %t", len(q), conv, seen)
+		}
+		return errors.Join(err, err2, err3)
+	})
+	e.claimOf(Conv(5))
+	rows, _, err := e.s.Outbox(e.ctx, "tg", 0)
+	if err != nil || len(rows) != 2 {
+		e.Errorf("outbox: %v, %v", rows, err)
+	}
+	for _, o := range rows {
+		e.drop(o)
+	}
+	e.same("pruned once they were sent", e.prune(e.now(), 10), 2)
+}
+
+func (e *env) events(run core.RunID) []core.Event {
+	log, err := e.s.Events(e.ctx, run, 0, 0)
+	if err != nil {
+		e.Fatal(err)
+	}
+	return log
+}
+
+func pruneChain(e *env) {
+	var before core.RunID
+	for i := range 4 {
+		r := Sample(i)
+		conv := Conv(0)
+		r.Conversation.ID, r.Run.Conversation, r.Input.Conversation = conv, conv, conv
+		r.Run.Before, r.Run.EndedAt = before, e.now().Add(time.Duration(i)*time.Hour)
+		before = r.Run.ID
+		e.put(r)
+	}
+	e.same("pruned", e.prune(e.now().Add(2*time.Hour), 10), 2)
+	var chain []string
+	e.look(Conv(0), func(rd turn.Reader) error {
+		conv, err := rd.Conversation()
+		for id := conv.Last; err == nil && id != ""; {
+			run, e := rd.Run(id)
+			if errors.Is(e, turn.ErrNotFound) {
+				break
+			}
+			chain, id, err = append(chain, string(run.ID)), run.Before, e
+		}
+		return err
+	})
+	e.same("chain", chain, []string{fmt.Sprintf("r%08d", 3), fmt.Sprintf("r%08d", 2)})
+}
