@@ -59,6 +59,7 @@ type drafting struct {
 func newDrafting(in Input, by PersonID) (*drafting, error) {
 	d := &drafting{in: in, draft: in.Draft, by: by}
 	d.draft.Choices = slices.Clone(in.Draft.Choices)
+	d.draft.Seen = slices.Clone(in.Draft.Seen)
 	d.draft.Fields = map[string]Field{}
 	for k, v := range in.Draft.Fields {
 		d.draft.Fields[k] = v
@@ -114,8 +115,8 @@ func (d *drafting) answer(r Reading) (Applied, error) {
 			return d.note(NoteUnclear, d.draft.At)
 		}
 		for i, p := range r.Parts {
-			if p.Default && i > 0 {
-				return d.note(NoteUnclear, open[i]) // nobody confirms a default not yet shown
+			if p.Default && !d.seen(open[i]) {
+				return d.note(NoteUnclear, open[i])
 			}
 			if n := d.put(open[i], p); n != "" {
 				return d.note(n, open[i])
@@ -211,8 +212,14 @@ func (d *drafting) open() []int {
 	return out
 }
 
+// seen reports whether a question or field was shown: nobody confirms a default not yet shown.
+func (d *drafting) seen(i int) bool { return i == d.draft.At || slices.Contains(d.draft.Seen, i) }
+
 // show moves to question i.
 func (d *drafting) show(i int) (Applied, error) {
+	if !slices.Contains(d.draft.Seen, d.draft.At) {
+		d.draft.Seen = append(d.draft.Seen, d.draft.At)
+	}
 	d.draft.At, d.draft.Review = i, false
 	d.draft.Step++
 	return Applied{Draft: d.draft, Show: true}, nil

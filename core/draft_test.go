@@ -163,9 +163,11 @@ func TestApplySets(t *testing.T) {
 		{"skip all without defaults", bare, "skip all", "decline"},
 		{"skip what has no default", three, "pick:pg|ok|skip", "2|3|accept q1=pg days=Friday(d) why=(s)"},
 		{"no default", three, "pick:pg|ok|default|ok", "2|3|no_default@3|no_default@3"},
-		{"default all", all, "default all", "accept q1=pg(d) q2=lite(d) q3=pg(d)"},
-		{"default all names the first without", three, "default all|pick:pg", "no_default@3|2"},
-		{"default the rest", all, "pick:lite|default all", "2|accept q1=lite q2=lite(d) q3=pg(d)"},
+		{"default all confirms nothing unseen", all, "default all|default all|default all", "2|3|accept q1=pg(d) q2=lite(d) q3=pg(d)"},
+		{"default all of what was seen", all, "ok|ok|back|back|default all", "2|3|2|1|accept q1=pg(d) q2=lite(d) q3=pg(d)"},
+		{"default all after a jump", all, "edit:3|default all|default all", "3|2|accept q1=pg(d) q2=lite(d) q3=pg(d)"},
+		{"default all without a default", three, "ok|ok|back|back|default all|pick:pg", "2|3|2|1|no_default@3|2"},
+		{"default all of one", set(pick("A?", "pg")), "default all", "accept q1=pg(d)"},
 		{"back", all, "pick:lite|back|pick:pg|ok|ok", "2|1|2|3|accept q1=pg q2=lite(d) q3=pg(d)"},
 		{"back twice", all, "pick:lite|pick:pg|back|back|ok|ok|ok", "2|3|2|1|2|3|accept q1=pg(d) q2=lite(d) q3=pg(d)"},
 		{"back at the first", all, "back", "cannot_go_back@1"},
@@ -175,6 +177,7 @@ func TestApplySets(t *testing.T) {
 		{"lines", all, "lines:pg,pg,lite", "accept q1=pg q2=pg q3=lite"},
 		{"lines for the rest", all, "ok|lines:pg,lite", "2|accept q1=pg(d) q2=pg q3=lite"},
 		{"lines after edit", all, "ok|ok|edit:1|lines:lite,lite", "2|3|1|accept q1=lite q2=lite(d) q3=lite"},
+		{"lines may confirm what was seen", all, "ok|ok|edit:1|lines:ok,ok", "2|3|1|accept q1=pg(d) q2=lite(d) q3=pg(d)"},
 		{"lines confirm nothing unseen", all, "lines:ok,ok,ok|lines:pg,ok,pg", "unclear@2|unclear@2"},
 		{"the first line may confirm", all, "lines:ok,pg,pg", "accept q1=pg(d) q2=pg q3=pg"},
 		{"too few lines", all, "lines:pg,pg", "unclear@1"},
@@ -261,12 +264,6 @@ func TestShownAndOpen(t *testing.T) {
 	in.Draft.At = 2
 	if got := core.Open(in); !slices.Equal(got, []int{2, 0, 1}) {
 		t.Errorf("open %v, want the one shown first", got)
-	}
-	if d, ok := core.OpenDefaults(in); !ok || len(d) != 3 || d[0].Question != "q3" || d[1].Values[0] != "pg" {
-		t.Errorf("defaults %+v, %v", d, ok)
-	}
-	if _, ok := core.OpenDefaults(set(pick("A?", "pg"), pick("B?"))); ok {
-		t.Error("default all is offered where a question has none")
 	}
 	f := formInput(`{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`)
 	f.Draft.At = 1

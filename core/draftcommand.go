@@ -1,6 +1,7 @@
 package core
 
-// command acts on the question or field shown.
+// command acts on the question or field shown. "default all" takes the defaults of all questions that were
+// shown; those that were not are shown next, since nobody confirms a default not yet shown.
 func (d *drafting) command(r Reading) (Applied, error) {
 	if d.draft.Review && r.Verb != VerbBack && r.Verb != VerbEdit {
 		return d.note(NoteUnclear, 0)
@@ -23,6 +24,9 @@ func (d *drafting) command(r Reading) (Applied, error) {
 		}
 	case VerbDefaultAll:
 		for _, i := range d.open() {
+			if d.in.Kind == KindQuestion && !d.seen(i) {
+				continue // it is shown next; a form ends in a last look instead
+			}
 			if n := d.defaultOrLeave(i); n != "" {
 				return d.note(n, i)
 			}
@@ -108,20 +112,3 @@ func Open(in Input) []int {
 
 // OpenParts is how many lines a reply has that answers everything open at once.
 func OpenParts(in Input) int { return len(Open(in)) }
-
-// OpenDefaults is what "default all" would take, in the order of Open. ok: every open question has
-// defaults, so that the command works. Nobody confirms a default not yet shown: a prompt that offers the
-// command lists these.
-func OpenDefaults(in Input) (defaults []Choice, ok bool) {
-	if in.Kind != KindQuestion {
-		return nil, false
-	}
-	for _, i := range Open(in) {
-		q := in.Questions[i]
-		if !q.HasDefaults() {
-			return nil, false
-		}
-		defaults = append(defaults, defaultChoice(q))
-	}
-	return defaults, len(defaults) > 0
-}

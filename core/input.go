@@ -126,6 +126,7 @@ type Draft struct {
 	Step    int              `json:"step,omitempty"`
 	At      int              `json:"at,omitempty"`
 	Review  bool             `json:"review,omitempty"`
+	Seen    []int            `json:"seen,omitempty"`    // questions shown before the one at At: defaults of others cannot be confirmed yet
 	Choices []Choice         `json:"choices,omitempty"` // one per question answered, in question order
 	Fields  map[string]Field `json:"fields,omitempty"`
 }
