@@ -11,6 +11,7 @@ import (
 type choice struct {
 	n        int
 	labels   []string       // folded
+	words    [][]string     // of each folded label
 	byLabel  map[string]int // by folded label; doubled for two that fold alike
 	byValue  map[string]int
 	byNumber map[int]int // labels that are a number, by it
@@ -31,6 +32,7 @@ func newChoice(options []core.Option, lang string) *choice {
 		labels[i] = o.Label
 		f := Fold(o.Label)
 		c.labels = append(c.labels, f)
+		c.words = append(c.words, strings.FieldsFunc(f, notWord))
 		put(c.byLabel, f, i)
 		put(c.byValue, Fold(o.Value), i)
 		if at := places.Numbers[f]; at.Plain {

@@ -46,9 +46,20 @@ func (r *Reader) near(its []item, s string, of role) core.Reading {
 // attempt reports whether all of a text is about consenting or refusing.
 func (r *Reader) attempt(its []item, of role) (core.Hint, bool) {
 	any, yes, no := false, false, false
+	unknown := 0
+	for _, it := range its {
+		if it.roles == 0 {
+			unknown++
+		} else if it.roles&around == 0 {
+			return "", false
+		}
+	}
+	if unknown > 1 || unknown == len(its) {
+		return "", false
+	}
 	for i, it := range its {
 		roles := it.roles
-		if roles == 0 && len(its) > 1 && utf8.RuneCountInString(it.text) >= 3 && r.lex.typo(it.text, of) {
+		if roles == 0 && utf8.RuneCountInString(it.text) >= 3 && r.lex.typo(it.text, of) {
 			roles = isTypo
 		}
 		switch {

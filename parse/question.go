@@ -176,8 +176,8 @@ func (r *Reader) partial(c *choice, s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	spaceless := first >= 0x2E80 && utf8.RuneCountInString(s) > 1
 	said := strings.FieldsFunc(s, notWord)
-	for _, l := range c.labels {
-		if inOrder(said, l) || spaceless && strings.Contains(l, s) {
+	for i, l := range c.labels {
+		if inOrder(said, c.words[i]) || spaceless && strings.Contains(l, s) {
 			return true
 		}
 	}
@@ -189,28 +189,18 @@ func notWord(r rune) bool {
 }
 
 // inOrder reports whether each word is a word of the label or the start of one, in its order.
-func inOrder(said []string, label string) bool {
-	if len(said) == 0 || len(said) > 20 {
-		return false
-	}
+func inOrder(said, label []string) bool {
+	at := 0
 	for _, w := range said {
-		for {
-			label = strings.TrimLeftFunc(label, notWord)
-			if label == "" {
-				return false
-			}
-			end := strings.IndexFunc(label, notWord)
-			if end < 0 {
-				end = len(label)
-			}
-			of := label[:end]
-			label = label[end:]
-			if of == w || len(w) > 1 && strings.HasPrefix(of, w) {
-				break
-			}
+		for at < len(label) && label[at] != w && (len(w) < 2 || !strings.HasPrefix(label[at], w)) {
+			at++
 		}
+		if at == len(label) {
+			return false
+		}
+		at++
 	}
-	return true
+	return len(said) > 0
 }
 
 // negated reports whether a text is a negation, a consent or a please and a choice behind it: "not 2".
@@ -220,7 +210,7 @@ func (r *Reader) negated(c *choice, s string) bool {
 		if s[i] != ' ' || r.lex.roles[strings.TrimRight(s[:i], ",.!")]&before == 0 {
 			continue
 		}
-		if f := r.find(c, s[i+1:]); f.ok || f.unclear() {
+		if f := r.find(c, s[i+1:]); f.ok || f.unclear() && f.hint != core.HintPartial {
 			return true
 		}
 	}
