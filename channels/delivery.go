@@ -30,8 +30,10 @@ type delivery struct {
 	started time.Time
 	freed   chan struct{}
 
-	mu   sync.Mutex
-	busy map[core.ConversationID]bool
+	mu sync.Mutex
+	// busy are the conversations whose oldest row is being sent or recorded; sending counts the former.
+	busy    map[core.ConversationID]bool
+	sending int
 	// unsure is, by row, the part whose last attempt in this process may have gone through.
 	unsure map[string]int
 	moved  map[core.ConversationID]core.Place
@@ -72,8 +74,7 @@ func (d *delivery) run(ctx context.Context) {
 
 // start begins to send every row that can be, and returns when to look again at the latest.
 func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) time.Duration {
-	// Rows in flight are listed too, so that twice the bound never hides a free conversation.
-	rows, next, err := d.turns.Outbox(ctx, d.name, 2*d.parallel)
+	rows, next, err := d.turns.Outbox(ctx, d.name, d.room())
 	if err != nil {
 		if ctx.Err() == nil {
 			d.log.Error("the outbox could not be read", "err", err)
@@ -82,10 +83,7 @@ func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) tim
 	}
 	for _, row := range rows {
 		if d.take(row.Conversation) {
-			workers.Go(func() {
-				defer d.free(row.Conversation)
-				d.work(send, row)
-			})
+			workers.Go(func() { d.work(send, row) })
 		}
 	}
 	if next.IsZero() {
@@ -94,20 +92,42 @@ func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) tim
 	return min(max(next.Sub(d.now()), 0), pollOutbox)
 }
 
+// room is how many rows to list: those in flight are listed too, and must not hide a free conversation.
+func (d *delivery) room() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parallel + len(d.busy)
+}
+
 func (d *delivery) take(c core.ConversationID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.busy[c] || len(d.busy) >= d.parallel {
+	if d.busy[c] || d.sending >= d.parallel {
 		return false
 	}
 	d.busy[c] = true
+	d.sending++
 	return true
+}
+
+// sent makes room for another send while the receipt is being stored; free lets the conversation's next
+// row go.
+func (d *delivery) sent() {
+	d.mu.Lock()
+	d.sending--
+	d.mu.Unlock()
+	d.look()
 }
 
 func (d *delivery) free(c core.ConversationID) {
 	d.mu.Lock()
 	delete(d.busy, c)
 	d.mu.Unlock()
+	d.look()
+}
+
+// look has the loop list the outbox again.
+func (d *delivery) look() {
 	select {
 	case d.freed <- struct{}{}:
 	default:
@@ -116,7 +136,9 @@ func (d *delivery) free(c core.ConversationID) {
 
 // work sends one row and records what became of it.
 func (d *delivery) work(ctx context.Context, row core.Out) {
+	defer d.free(row.Conversation)
 	receipt, fail, err := d.try(ctx, row)
+	d.sent()
 	record := func(ctx context.Context) error { return d.turns.Sent(ctx, row, receipt) }
 	switch {
 	case err != nil:
