@@ -23,18 +23,21 @@ func locate(messages []model.Message) (at place) {
 	for _, m := range messages {
 		switch m.Role {
 		case model.RoleUser:
-			at = place{message: m.Text}
+			at = place{message: valid(m.Text)}
 		case model.RoleAssistant:
 			at.results = nil
 			if m.Provider == Provider {
 				at.done++
 			}
 		case model.RoleTool:
-			at.results = append(at.results, m.Result.Content)
+			at.results = append(at.results, valid(m.Result.Content))
 		}
 	}
 	return at
 }
+
+// valid keeps a reply the same when it is stored as JSON and read back.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 var slot = regexp.MustCompile(`\{\{(message|match \d+|result|result \d+)\}\}`)
 
