@@ -100,6 +100,12 @@ func TestParseFormRefuses(t *testing.T) {
 		{`{"properties":{"a":{"type":"integer","default":"1"}}}`, "default does not fit"},
 		{`{"properties":{"a":{"type":"integer","minimum":"1"}}}`, "minimum"},
 		{`{"properties":{"a":{"type":"string","minLength":-1}}}`, "minLength"},
+		{`{"properties":{"a":{"type":"integer","minimum":2,"maximum":1}}}`, "nothing would fit"},
+		{`{"properties":{"a":{"type":"string","minLength":2,"maxLength":1}}}`, "nothing would fit"},
+		{`{"properties":{"a":{"type":"array","items":{"enum":["x","y"]},"minItems":3}}}`, "2 choices"},
+		{`{"properties":{"a":{"type":"number","multipleOf":0}}}`, "multipleOf"},
+		{`{"properties":{"a":{"type":"string","oneOf":"x"}}}`, "must be a list"},
+		{`{"required":"a"}`, "list of names"},
 		{`{"properties":{},"required":["b"]}`, "no property"},
 		{`{"properties":{"a":true}}`, "want a JSON object"},
 	} {

@@ -186,10 +186,20 @@ func (p *formParser) limits(f *FormField, schema map[string]json.RawMessage) {
 	}
 	f.MinLength, f.MaxLength = p.count(f.Name, schema, "minLength"), p.count(f.Name, schema, "maxLength")
 	f.MinItems, f.MaxItems = p.count(f.Name, schema, "minItems"), p.count(f.Name, schema, "maxItems")
+	if crossed(f.Min, f.Max) || crossed(f.MinLength, f.MaxLength) || crossed(f.MinItems, f.MaxItems) {
+		p.bad(f.Name, "its least is greater than its most: nothing would fit")
+	}
+	if n := len(f.Enum); f.Type == FieldMultiEnum && f.MinItems != nil && *f.MinItems > n {
+		p.bad(f.Name, "minItems is %d, but it has %d choices", *f.MinItems, n)
+	}
 	f.Format, f.Pattern = p.str(f.Name, schema, "format"), p.str(f.Name, schema, "pattern")
 	if _, err := regexp.Compile(f.Pattern); err != nil {
 		p.bad(f.Name, "the pattern %q cannot be used: %v", f.Pattern, err)
 	}
+}
+
+func crossed[N int | float64](least, most *N) bool {
+	return least != nil && most != nil && *least > *most
 }
 
 // secret marks fields that the schema says are secret, or whose name does.

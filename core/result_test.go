@@ -118,6 +118,8 @@ func TestResultsOfCallsThatWaited(t *testing.T) {
 		"approval of record": {core.ResultNotRun(approved, yes, core.OutcomeExpired), `{"outcome":"expired","answeredBy":"telegram:42","role":"asker","waited":42,"content":"approved by telegram:7, not run: nobody answered in time"}`},
 		"declined, not run":  {core.ResultNotRun(call, no, core.OutcomeSuperseded), `{"outcome":"declined","answeredBy":"telegram:42","role":"asker","waited":42,"content":"Declined: the call did not run. Their reason: not on a Friday"}`},
 		"interrupted":        {core.ResultInterrupted(core.Call{}), "Interrupted: the call had been started, and it may or may not have run. It is not tried again."},
+		"assumed":            {core.ResultAssumed(yes), `{"outcome":"assumed_done","answeredBy":"telegram:42","role":"asker","waited":42,"content":"Treated as done: the call was interrupted, and a person said to go on as if it had run. Its output is lost."}`},
+		"answered form":      {core.ResultNotRun(core.Call{Kind: core.CallAuto, Waits: 1}, settled(core.Input{Kind: core.KindForm}, core.Answer{Action: core.ActionAccept}), core.OutcomeCancelled), `{"outcome":"cancelled","answeredBy":"telegram:42","role":"asker","waited":42,"content":"Not run: the turn was cancelled"}`},
 		"refused":            {core.ResultRefused(), "Not run and not asked again: a person declined this same call before in this turn."},
 		"ran":                {core.Result{Outcome: core.OutcomeOK, Content: `{"<ok>":true}`}.After(yes), `{"outcome":"ok","answeredBy":"telegram:42","role":"asker","waited":42,"content":"{\"<ok>\":true}"}`},
 		"ran unasked":        {core.Result{Outcome: core.OutcomeOK, Content: "done"}.After(), "done"},

@@ -109,9 +109,8 @@ func TestPR11AFailingPolicyAsks(t *testing.T) {
 			}, "failed"},
 			"panic": {func(json.RawMessage) (tool.Verdict, error) { panic("boom") }, "panicked"},
 			"nil panic": {func(json.RawMessage) (tool.Verdict, error) {
-				var m map[string]int
-				m["x"] = 1
-				return tool.Verdict{}, nil
+				var v *tool.Verdict
+				return *v, nil
 			}, "panicked"},
 			"ended":         {func(json.RawMessage) (tool.Verdict, error) { runtime.Goexit(); return tool.Verdict{}, nil }, "failed"},
 			"never returns": {func(json.RawMessage) (tool.Verdict, error) { <-release; return tool.Verdict{}, nil }, "too long"},
