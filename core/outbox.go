@@ -20,6 +20,8 @@ type Out struct {
 	Kind         OutKind        `json:"kind"`
 	Run          RunID          `json:"run,omitempty"`
 	Input        InputID        `json:"input,omitempty"`
+	// Edits are inputs whose prompts are brought up to date before the row is shown.
+	Edits []InputID `json:"edits,omitempty"`
 	// Step is the Draft.Step a prompt shows.
 	Step int `json:"step,omitempty"`
 	// Question is the question or field, from 0, that a note is about.

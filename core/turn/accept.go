@@ -57,6 +57,9 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 		e.cancelModel(c)
 	}
 	e.lookAt(a.now, a.due)
+	if a.glance != nil {
+		e.addGlance(c, a.glance.Run, a.glance.ID)
+	}
 	if a.claim != nil {
 		e.launch(a.claim, a.begun)
 	}
@@ -146,8 +149,10 @@ func (a *act) enqueue(m core.Message, d core.Decision, q *core.Queued) error {
 }
 
 // prompt asks delivery to show an input.
-func (a *act) prompt(in core.Input) error {
-	return a.out(core.Out{Kind: core.OutPrompt, Run: in.Run, Input: in.ID, Step: in.Draft.Step})
+func (a *act) prompt(in core.Input) error { return a.out(promptOf(in)) }
+
+func promptOf(in core.Input) core.Out {
+	return core.Out{Kind: core.OutPrompt, Run: in.Run, Input: in.ID, Step: in.Draft.Step}
 }
 
 // say adds the line of a decision, to each person once per input where it is about one.

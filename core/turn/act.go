@@ -26,7 +26,8 @@ type act struct {
 	begun *core.Call
 	// holder says that the transaction runs under the driver's own claim.
 	holder bool
-	due    time.Time // when the conversation is to be claimed
+	glance *core.Input // its prompt says "running" from now on
+	due    time.Time   // when the conversation is to be claimed
 }
 
 func (e *Engine) newAct(tx Tx) (*act, error) {
@@ -65,6 +66,27 @@ func (a *act) out(o core.Out) error {
 	}
 	_, err := a.tx.AddOut(o)
 	return err
+}
+
+// outStop adds a row that shows where a run has come to. It brings the run's prompts up to date as well, so
+// that they need no row and no receipt of their own.
+func (a *act) outStop(o core.Out) error {
+	inputs, err := a.tx.RunInputs(o.Run)
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		home, shown := core.HomePrompt(in)
+		// How an approved call went is news; beside the next prompt it has not run yet.
+		ran := o.Kind != core.OutPrompt && in.Kind == core.KindApproval && in.State == core.InputAccepted
+		if shown && !in.Pending() && (home.ClosedAt.IsZero() || ran) {
+			o.Edits = append(o.Edits, in.ID)
+		}
+	}
+	if o.Kind == core.OutEdit && len(o.Edits) == 0 {
+		return nil
+	}
+	return a.out(o)
 }
 
 func (a *act) lang() string {

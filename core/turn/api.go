@@ -52,6 +52,8 @@ type Shown struct {
 	Input *core.Input
 	// Inputs are all inputs of the run in order, for a prompt that tells what else waits.
 	Inputs []core.Input
+	// Edits are those of the row: their prompts are brought up to date before it is shown.
+	Edits []core.Input
 	// Calls are the run's calls: an edit tells how the call ended.
 	Calls []core.Call
 	// Agent is the agent's name as people know it.

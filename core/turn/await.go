@@ -133,7 +133,7 @@ func (d *driver) suspend(wanting []*state) error {
 		errs = append(errs,
 			a.tx.PutRun(run),
 			a.event(core.Event{Type: core.EventInputRequired, Run: run.ID, Input: first}),
-			a.out(core.Out{Kind: core.OutReply, Run: run.ID, Input: first, ReplyTo: run.Message.ID}),
+			a.outStop(core.Out{Kind: core.OutReply, Run: run.ID, Input: first, ReplyTo: run.Message.ID}),
 			a.release(time.Time{}),
 		)
 		return errors.Join(errs...)

@@ -152,9 +152,6 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 		status = core.CallAutoExecuted
 	}
 	b.finish(s, live, status, *r.Result)
-	if live && s.waits > 0 {
-		b.d.shown = append(b.d.shown, s.row.ID)
-	}
 	return nil
 }
 

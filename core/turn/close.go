@@ -18,8 +18,8 @@ type ending struct {
 	reason string
 }
 
-// closeRun ends the open run: every input that waits is closed, every call gets its result, prompts are
-// edited. What had been approved does not run.
+// closeRun ends the open run: every input that waits is closed, every call gets its result. What had
+// been approved does not run. The row that tells of it edits the prompts.
 func (a *act) closeRun(end ending) error {
 	calls, err := a.tx.Calls(a.run.ID)
 	if err != nil {
@@ -91,11 +91,12 @@ func (a *act) supersede(m core.Message) error {
 			return err
 		}
 	}
+	run := a.run.ID
 	err := a.closeRun(ending{
 		run: core.RunSuperseded, input: core.InputSuperseded, call: core.CallSuperseded, outcome: core.OutcomeSuperseded,
 		by: core.Closing{By: m.From, Via: "chat", At: a.now},
 	})
-	if err != nil {
+	if err := errors.Join(err, a.outStop(core.Out{Kind: core.OutEdit, Run: run})); err != nil {
 		return err
 	}
 	queue, err := a.tx.Queue(1)
@@ -133,7 +134,7 @@ func (a *act) cancelled(by core.Closing, replyTo string) error {
 		run: core.RunCancelled, input: core.InputCancelled, call: core.CallCancelled, outcome: core.OutcomeCancelled, by: by,
 		reason: fmt.Sprintf("cancelled by %s", by.By),
 	})
-	return errors.Join(err, a.out(core.Out{Kind: core.OutNote, Note: core.NoteAborted, Run: run, Person: by.By, ReplyTo: replyTo}))
+	return errors.Join(err, a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteAborted, Run: run, Person: by.By, ReplyTo: replyTo}))
 }
 
 // goOn lets the queue have its turn after the open run ended.
@@ -163,14 +164,14 @@ func (a *act) expireDue() error {
 			run: core.RunExpired, input: core.InputExpired, call: core.CallExpired, outcome: core.OutcomeExpired,
 			by: core.Closing{At: a.now}, reason: "nobody answered in time",
 		})
-		return errors.Join(err, a.out(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: run, Input: in}), a.goOn())
+		return errors.Join(err, a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: run, Input: in}), a.goOn())
 	}
 	for _, in := range a.inputs {
 		if !in.Pending() || in.ExpiresAt.IsZero() || in.ExpiresAt.After(a.now) {
 			continue
 		}
 		in.State, in.Settled = core.InputExpired, &core.Settled{At: a.now}
-		err := errors.Join(a.putInput(in), a.resolved(in), a.out(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: in.Run, Input: in.ID}))
+		err := errors.Join(a.putInput(in), a.resolved(in), a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: in.Run, Input: in.ID}))
 		if err != nil {
 			return err
 		}

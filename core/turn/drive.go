@@ -42,7 +42,6 @@ type driver struct {
 	earlier []model.Message // of the conversation before this run; nil: not read yet
 	msgs    []model.Message // of this run
 	dirty   []*core.Call    // rows to be written with the next commit
-	shown   []core.CallID   // calls that ended and whose prompts are to be edited
 }
 
 // drive advances a claimed conversation until it waits, has nothing to do, or the engine stops.
@@ -221,7 +220,7 @@ func (d *driver) commit(f func(*act) error) error {
 		run := d.run
 		run.Abort, run.Stuck = a.run.Abort, 0 // whoever wants it to stop wrote the first
 		a.run = &run
-		if err := errors.Join(a.tx.PutRun(run), d.edits(a)); err != nil {
+		if err := a.tx.PutRun(run); err != nil {
 			return err
 		}
 		if f != nil {
@@ -231,23 +230,9 @@ func (d *driver) commit(f func(*act) error) error {
 	})
 	if err == nil {
 		d.j.Committed()
-		d.dirty, d.shown = nil, nil
+		d.dirty = nil
 	}
 	return err
-}
-
-// edits has the prompts of calls that ended brought up to date: how the call went.
-func (d *driver) edits(a *act) error {
-	for _, id := range d.shown {
-		in := newest(a.inputs, id)
-		if in == nil || in.Kind != core.KindApproval {
-			continue
-		}
-		if err := a.out(core.Out{Kind: core.OutEdit, Run: d.run.ID, Input: in.ID}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // abortable fails with errAborted where somebody wanted the run to stop; nothing is written then.
@@ -281,7 +266,7 @@ func (d *driver) finish(status core.RunStatus, reason string) (again bool, err e
 		} else {
 			err = a.endRun(status, text, reason)
 		}
-		if err := errors.Join(err, a.out(core.Out{Kind: core.OutReply, Run: d.run.ID, ReplyTo: d.run.Message.ID})); err != nil {
+		if err := errors.Join(err, a.outStop(core.Out{Kind: core.OutReply, Run: d.run.ID, ReplyTo: d.run.Message.ID})); err != nil {
 			return err
 		}
 		return d.after(a, &again)

@@ -46,6 +46,8 @@ type Engine struct {
 	cancels map[core.ConversationID]context.CancelFunc // of the model request in flight
 	working map[core.ConversationID]int                // being advanced
 
+	glances map[string][]core.Out // by channel: edits that are tried once, without a row
+
 	news  broadcast     // something changed: for Idle and waiting callers
 	sweep chan struct{} // an input was opened
 	look  chan struct{} // a conversation became due
@@ -64,6 +66,7 @@ func New(c Config) (*Engine, error) {
 		ttl: c.ClaimTTL, grace: c.Grace,
 		cancels: map[core.ConversationID]context.CancelFunc{},
 		working: map[core.ConversationID]int{},
+		glances: map[string][]core.Out{},
 		sweep:   make(chan struct{}, 1),
 		look:    make(chan struct{}, 1),
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core"
@@ -35,14 +36,31 @@ func (e *Engine) Wake(string) (<-chan struct{}, func()) {
 	return ch, stop
 }
 
+// Glances takes the edits that are worth trying once: a prompt that was just answered says so, and that
+// its call runs. They have no row (Seq is 0) and no receipt; the row of the run's next stop edits it for good.
+func (e *Engine) Glances(channel string) []core.Out {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := e.glances[channel]
+	delete(e.glances, channel)
+	return out
+}
+
+// addGlance keeps a few edits for a channel; where nobody takes them they are dropped.
+func (e *Engine) addGlance(c core.ConversationID, run core.RunID, in core.InputID) {
+	const most = 1000
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ch := c.Channel(); len(e.glances[ch]) < most {
+		e.glances[ch] = append(e.glances[ch], core.Out{Conversation: c, Kind: core.OutEdit, Run: run, Edits: []core.InputID{in}})
+	}
+}
+
 // Sent records that a row was shown, and where. The receipt rides on the next commit.
 func (e *Engine) Sent(ctx context.Context, row core.Out, r core.Receipt) error {
 	err := e.act(ctx, row.Conversation, true, func(a *act) error {
-		if err := a.tx.DropOut(row.Seq); err != nil {
+		if err := errors.Join(a.tx.DropOut(row.Seq), a.edited(row, r)); err != nil || row.Input == "" {
 			return err
-		}
-		if row.Input == "" {
-			return nil
 		}
 		in, err := a.tx.Input(row.Input)
 		if errors.Is(err, ErrNotFound) {
@@ -59,26 +77,47 @@ func (e *Engine) Sent(ctx context.Context, row core.Out, r core.Receipt) error {
 	return nil
 }
 
-// receipt keeps where a prompt stands, or that its end was shown, and routes what waited to know.
-func (a *act) receipt(in core.Input, row core.Out, r core.Receipt) error {
-	switch {
-	case row.Kind == core.OutEdit && !in.Pending():
-		for i := range in.Prompts {
-			if in.Prompts[i].ClosedAt.IsZero() {
-				in.Prompts[i].ClosedAt = r.At
-			}
+// edited keeps that the ends of the row's inputs were shown.
+func (a *act) edited(row core.Out, r core.Receipt) error {
+	for _, id := range row.Edits {
+		in, err := a.tx.Input(id)
+		if errors.Is(err, ErrNotFound) {
+			continue
 		}
-		return a.putInput(in)
-	case r.Prompted && (row.Kind == core.OutPrompt || row.Kind == core.OutReply):
-		in.Prompts = append(in.Prompts, core.Prompt{
-			Conversation: row.Conversation, Step: row.Step, Messages: r.Messages, Order: r.Order, DeliveredAt: r.At,
-		})
-		if err := a.putInput(in); err != nil {
+		if err != nil {
 			return err
 		}
-		return a.reroute()
+		if err := a.closingShown(in, r.At); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (a *act) closingShown(in core.Input, at time.Time) error {
+	for i := range in.Prompts {
+		if in.Prompts[i].ClosedAt.IsZero() {
+			in.Prompts[i].ClosedAt = at
+		}
+	}
+	return a.putInput(in)
+}
+
+// receipt keeps where a prompt stands, and routes what waited to know.
+func (a *act) receipt(in core.Input, row core.Out, r core.Receipt) error {
+	if !r.Prompted || row.Kind != core.OutPrompt && row.Kind != core.OutReply {
+		return nil
+	}
+	in.Prompts = append(in.Prompts, core.Prompt{
+		Conversation: row.Conversation, Step: row.Step, Messages: r.Messages, Order: r.Order, DeliveredAt: r.At,
+	})
+	if err := a.putInput(in); err != nil {
+		return err
+	}
+	if !in.Pending() { // it ended while its prompt was on the way
+		return a.out(core.Out{Kind: core.OutEdit, Run: in.Run, Edits: []core.InputID{in.ID}})
+	}
+	return a.reroute()
 }
 
 // How long an attempt that failed is left alone: doubled each time, or as the platform asks.
@@ -142,6 +181,11 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 		}
 		if s.Inputs, err = r.RunInputs(id); err != nil {
 			return err
+		}
+		for _, in := range s.Inputs {
+			if slices.Contains(row.Edits, in.ID) {
+				s.Edits = append(s.Edits, in)
+			}
 		}
 		s.Calls, err = r.Calls(id)
 		return err

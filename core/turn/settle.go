@@ -122,20 +122,18 @@ func (a *act) settle(in core.Input, ans core.Answer, by core.PersonID, via, raw 
 	if err := errors.Join(a.putInput(in), a.resolved(in)); err != nil {
 		return in, err
 	}
+	a.glance = &in
 	return in, a.proceed()
 }
 
-// resolved records that an input ended, and has its prompts edited.
+// resolved records that an input ended. Its prompts are edited by the next row of its run.
 func (a *act) resolved(in core.Input) error {
 	a.conv.Closed = in.ID
 	ev := core.Event{Type: core.EventInputResolved, Run: in.Run, Call: in.Call, Input: in.ID}
 	if s := in.Settled; s != nil {
 		ev.By, ev.Via = s.By, s.Via
 	}
-	return errors.Join(
-		a.tx.PutConversation(a.conv), a.event(ev),
-		a.out(core.Out{Kind: core.OutEdit, Run: in.Run, Input: in.ID}),
-	)
+	return errors.Join(a.tx.PutConversation(a.conv), a.event(ev))
 }
 
 // proceed follows the end of an input of an open run: it shows the next, or makes the run runnable.
@@ -147,7 +145,7 @@ func (a *act) proceed() error {
 		if p, ok := core.HomePrompt(*next); ok && p.Step == next.Draft.Step {
 			return nil
 		}
-		return a.prompt(*next)
+		return a.outStop(promptOf(*next))
 	}
 	a.run.Status, a.run.Text = core.RunRunning, ""
 	if err := errors.Join(a.tx.PutRun(*a.run), a.wake()); err != nil {

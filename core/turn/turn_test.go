@@ -22,7 +22,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 		if got := w.say(ana, "yes"); got.Did != core.DoAnswer {
 			t.Errorf("yes did %q", got.Did)
 		}
-		w.wantLines("edit approval accepted", "edit approval accepted", "say end")
+		w.wantLines("edit approval accepted", "say end")
 		drop := w.tools["db__drop"]
 		if drop.ran() != 1 || !strings.HasSuffix(drop.calls[0], ` {"name":"staging"}`) {
 			t.Errorf("ran %q", drop.calls)
@@ -66,7 +66,7 @@ func TestNewMessageSupersedes(t *testing.T) {
 		w.start()
 		w.say(ana, "delete it")
 		w.say(ana, "what does this do exactly?")
-		w.wantLines("ask approval drop #0", "edit approval superseded", "edit approval superseded", "say re: what does this do exactly?")
+		w.wantLines("ask approval drop #0", "edit approval superseded", "say re: what does this do exactly?")
 		got := w.results()
 		if len(got) != 2 || got[0] != core.SupersededText || got[1] != core.SupersededText {
 			t.Errorf("results %q", got)
@@ -104,7 +104,7 @@ func TestBatchWaitsTogetherAndRunsInOrder(t *testing.T) {
 		w.wantLines("edit approval accepted", "ask question ask_user #0")
 		w.restart()
 		w.say(ana, "2")
-		w.wantLines("edit question accepted", "edit approval accepted", "edit approval accepted", "say end")
+		w.wantLines("edit approval accepted", "edit approval accepted", "edit question accepted", "say end")
 		got := w.tools["db__drop"].calls
 		if len(got) != 2 || !strings.HasSuffix(got[0], `{"n":1}`) || !strings.HasSuffix(got[1], `{"n":2}`) {
 			t.Errorf("ran %q", got)

@@ -217,25 +217,32 @@ func (w *world) deliverSome(ctx context.Context) bool {
 	if err != nil || len(rows) == 0 {
 		return false
 	}
+	var all sync.WaitGroup
+	defer all.Wait()
 	for _, row := range rows {
-		s, err := w.e.Show(ctx, row)
-		if err != nil {
-			return false
-		}
-		w.mu.Lock()
-		w.order += 10
-		r := core.Receipt{Order: w.order, Messages: []string{strconv.FormatUint(w.order, 10)}, At: time.Now()}
-		line := lineOf(s)
-		r.Prompted = strings.Contains(line, "ask ")
-		if line != "" {
-			w.shown = append(w.shown, line)
-		}
-		w.mu.Unlock()
-		if err := w.e.Sent(ctx, row, r); err != nil {
-			return false
-		}
+		all.Go(func() { w.show(ctx, row) })
 	}
 	return true
+}
+
+func (w *world) show(ctx context.Context, row core.Out) {
+	s, err := w.e.Show(ctx, row)
+	if err != nil {
+		return
+	}
+	w.mu.Lock()
+	w.order += 10
+	r := core.Receipt{Order: w.order, Messages: []string{strconv.FormatUint(w.order, 10)}, At: time.Now()}
+	line := lineOf(s)
+	r.Prompted = strings.Contains(line, "ask ")
+	for _, in := range s.Edits {
+		w.shown = append(w.shown, "edit "+string(in.Kind)+" "+string(in.State))
+	}
+	if line != "" {
+		w.shown = append(w.shown, line)
+	}
+	w.mu.Unlock()
+	_ = w.e.Sent(ctx, row, r)
 }
 
 // lineOf tells what a row shows, in few words.
@@ -252,7 +259,7 @@ func lineOf(s turn.Shown) string {
 	case core.OutNote:
 		return "note " + string(s.Row.Note)
 	case core.OutEdit:
-		return "edit " + string(s.Input.Kind) + " " + string(s.Input.State)
+		return ""
 	}
 	if s.Input != nil && s.Input.Pending() && s.Input.Draft.Step == s.Row.Step {
 		b = append(b, fmt.Sprintf("ask %s %s%s #%d", s.Input.Kind, s.Input.Purpose, s.Input.Tool, s.Row.Step))
