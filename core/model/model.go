@@ -1,6 +1,9 @@
 // Package model is Parley's own language for talking to a large language model: requests, responses and
 // errors. A provider (core/model/openai, core/model/scripted) translates it to its wire and back and
 // keeps its own types inside.
+//
+// [Valid] is the rule that every conversation keeps, [Mend] gives a reply's calls ids that can keep it, and
+// [Retry] asks again where an *Error says that this may help. A [Call] is stored whatever its arguments are.
 package model
 
 import (

@@ -94,7 +94,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	client := cfg.HTTPClient
 	if client == nil {
-		client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		client = &http.Client{}
 	}
 	// The service, unlike the SDK's client, reads nothing from the environment.
 	opts := []option.RequestOption{
