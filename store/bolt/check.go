@@ -83,7 +83,7 @@ func openRaw(path string) (*Store, error) {
 	}
 	s := &Store{db: db, path: path, file: file, clock: o.Clock, readOnly: true}
 	err = s.read(context.Background(), "", func(t *tx) error {
-		version, err := getVersion(t.btx)
+		version, err := getVersion(t)
 		if err == nil && version > len(migrations) {
 			err = tooNew(version, len(migrations))
 		}
@@ -161,8 +161,8 @@ func (c *checker) pages(btx *bbolt.Tx) {
 // count counts the entries and finds buckets that are gone, and numbers that would be given twice.
 func (c *checker) count() error {
 	for _, b := range buckets {
-		found := c.tx.btx.Bucket(b.name)
-		if found == nil {
+		given, ok := c.tx.exists(b)
+		if !ok {
 			c.find("file", nil, nil, "bucket %q is gone", b)
 			continue
 		}
@@ -178,8 +178,8 @@ func (c *checker) count() error {
 			return err
 		}
 		c.report.Entries[b.String()] = n
-		if numbered := b == bQueue || b == bOut || b == bEvent; numbered && found.Sequence() < last {
-			c.find("index", b, nil, "its next number is %d, but %d is taken", found.Sequence()+1, last)
+		if numbered := b == bQueue || b == bOut || b == bEvent; numbered && given < last {
+			c.find("index", b, nil, "its next number is %d, but %d is taken", given+1, last)
 		}
 	}
 	return nil

@@ -31,3 +31,6 @@ func lock(f *os.File, exclusive bool, timeout time.Duration) error {
 		<-tick.C
 	}
 }
+
+// unlock gives the lock back: a mapping that bbolt left behind would keep it although the file is closed.
+func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -21,8 +21,8 @@ var migrations = []migration{
 	{name: "the first layout", up: func(*bbolt.Tx) error { return nil }},
 }
 
-func getVersion(btx *bbolt.Tx) (int, error) {
-	raw := string(btx.Bucket(bMeta.name).Get([]byte("version")))
+func getVersion(t *tx) (int, error) {
+	raw := string(t.get(bMeta, []byte("version")))
 	n, err := strconv.Atoi(raw)
 	if err != nil || n < 1 {
 		return 0, fmt.Errorf("its version reads %q: %w", raw, turn.ErrDamaged)

@@ -139,7 +139,7 @@ func syncDir(dir string) error {
 }
 
 // openDB locks and examines the file before bbolt maps it, and hands bbolt that very file.
-func openDB(path string, o Options) (info os.FileInfo, db *bbolt.DB, err error) {
+func openDB(path string, o Options) (_ os.FileInfo, db *bbolt.DB, err error) {
 	flag := os.O_RDWR
 	if o.ReadOnly {
 		flag = os.O_RDONLY
@@ -148,7 +148,8 @@ func openDB(path string, o Options) (info os.FileInfo, db *bbolt.DB, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, nil, joinClose(err, f)
 	}
 	if err := enter(path, info); err != nil {
@@ -157,6 +158,7 @@ func openDB(path string, o Options) (info os.FileInfo, db *bbolt.DB, err error) 
 	defer func() {
 		if err != nil {
 			leave(info)
+			unlock(f)
 			_ = f.Close() // bbolt closes it itself where it got that far
 		}
 	}()
@@ -218,9 +220,9 @@ func checkFormat(btx *bbolt.Tx) error {
 func (s *Store) upgrade(steps []migration) error {
 	version, missing := 0, []*bucket(nil)
 	err := s.read(context.Background(), "", func(t *tx) (err error) {
-		version, err = getVersion(t.btx)
+		version, err = getVersion(t)
 		for _, b := range buckets {
-			if t.btx.Bucket(b.name) == nil {
+			if _, ok := t.exists(b); !ok {
 				missing = append(missing, b)
 			}
 		}

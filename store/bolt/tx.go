@@ -70,6 +70,15 @@ func (t *tx) at(b *bucket) *bbolt.Bucket {
 	return found
 }
 
+// exists reports whether the file has the bucket, and the last number that it gave out.
+func (t *tx) exists(b *bucket) (last uint64, ok bool) {
+	defer guard(b)
+	if found := t.btx.Bucket(b.name); found != nil {
+		return found.Sequence(), true
+	}
+	return 0, false
+}
+
 // get returns bytes that die with the transaction, nil if there are none.
 func (t *tx) get(b *bucket, k []byte) []byte {
 	defer guard(b)
