@@ -34,9 +34,7 @@ func (d *driver) turn() error {
 			d.run.Usage.Output += resp.Usage.Output
 		}
 		if len(resp.Calls) == 0 {
-			if resp.Stop == model.StopLength {
-				d.run.Text = strings.TrimSpace(resp.Text + "\n\n(The model's answer was cut at its length limit.)")
-			}
+			d.run.Text = ended(resp)
 			return nil
 		}
 		b := d.batch(step, resp)
@@ -53,6 +51,17 @@ func (d *driver) turn() error {
 		}
 	}
 	return &failedError{fmt.Sprintf("I stopped after %d steps without an end. Write to me to go on.", d.agent.maxSteps())}
+}
+
+// ended is the text of a reply that ends the turn, with what the reader must know about it.
+func ended(r model.Response) string {
+	switch {
+	case r.Stop == model.StopLength:
+		return strings.TrimSpace(r.Text + "\n\n(The model's answer was cut at its length limit.)")
+	case strings.TrimSpace(r.Text) == "" && r.Stop == model.StopRefuse:
+		return "(The model refused to answer this.)"
+	}
+	return r.Text
 }
 
 // generate asks the model for its next reply. What was recorded so far is made durable first where
