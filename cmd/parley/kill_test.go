@@ -1,0 +1,150 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const deleteIt = "delete the staging database"
+
+// TestKilledAfterTheQuestion is the whole promise in the terminal: with the standard input held open the
+// program is killed once the question stands there, and another process reads the answer.
+func TestKilledAfterTheQuestion(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		answer string
+		say    string // what the agent says then
+		drops  int
+	}{
+		{"yes runs it once", "yes", "Done: the database staging is gone.", 1},
+		{"no runs nothing", "no", "I did not delete it", 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := filepath.Join(t.TempDir(), "demo.db")
+			p := start(t, "demo", "--store", store)
+			p.say(deleteIt)
+			p.until("ask:", "")
+			p.kill()
+			wantDrops(t, store, 0, p.story())
+
+			p = start(t, "demo", "--store", store)
+			p.until("ask:", "Run db__drop?")
+			p.say(c.answer)
+			p.until("say:", c.say)
+			p.say("yes") // there is nothing left to say yes to
+			p.until("say:", "Nothing is waiting")
+			p.kill()
+			wantDrops(t, store, c.drops, p.story())
+		})
+	}
+}
+
+// TestANewMessageClosesTheQuestion: after the restart something else is said; the call closes unanswered,
+// the message is handled, and a later yes runs nothing.
+func TestANewMessageClosesTheQuestion(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "demo.db")
+	p := start(t, "demo", "--store", store)
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	p.kill()
+
+	p = start(t, "demo", "--store", store)
+	p.until("ask:", "Run db__drop?")
+	p.say("what does it do?")
+	p.until("note:", "sent a new message instead")
+	p.until("say:", "runs only after you said yes")
+	p.kill()
+
+	p = start(t, "demo", "--store", store)
+	p.say("yes")
+	p.until("say:", "Nothing is waiting")
+	if code := p.end(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, p.story())
+	}
+	wantDrops(t, store, 0, p.story())
+}
+
+// TestKilledAgainAndAgain is killed after something near to an answer, and then each time the question
+// stands there again: it waits on, and the call runs once in the end.
+func TestKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "demo.db")
+	p := start(t, "demo", "--store", store)
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	p.say("ok")
+	p.until("note:", "not clear enough")
+	p.kill()
+	for range 3 {
+		p = start(t, "demo", "--store", store)
+		p.until("ask:", "Run db__drop?")
+		p.kill()
+	}
+	p = start(t, "demo", "--store", store)
+	p.until("ask:", "Run db__drop?")
+	p.say("Yes, please.")
+	p.until("say:", "Done")
+	if code := p.end(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, p.story())
+	}
+	wantDrops(t, store, 1, p.story())
+}
+
+// TestPipesThatEnd is the same with inputs that end: each process ends by itself, with code 0.
+func TestPipesThatEnd(t *testing.T) {
+	t.Parallel()
+	for answer, drops := range map[string]int{"yes": 1, "no": 0, "what does it do?\nyes": 0} {
+		store := filepath.Join(t.TempDir(), "demo.db")
+		for _, text := range []string{deleteIt, answer, "yes"} {
+			code, out, errs := runIn([]string{"demo", "--store", store}, text)
+			if code != exitDone {
+				t.Errorf("%q: exit code %d: %s", text, code, errs)
+			}
+			for line := range strings.Lines(out) {
+				prefix, _, _ := strings.Cut(line, ":")
+				if !strings.Contains(" say ask note you ", " "+prefix+" ") {
+					t.Errorf("%q: line %q without a prefix", text, line)
+				}
+			}
+		}
+		wantDrops(t, store, drops, answer)
+	}
+}
+
+// TestStopsOnASignal ends gracefully with the question in place.
+func TestStopsOnASignal(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "demo.db")
+	p := start(t, "demo", "--store", store)
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	if code := p.end(syscall.SIGTERM); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, p.story())
+	}
+	p = start(t, "demo", "--store", store)
+	p.until("ask:", "Run db__drop?")
+	p.say("approve")
+	p.until("say:", "Done")
+	p.kill()
+	wantDrops(t, store, 1, p.story())
+}
+
+// TestTheFileHasOneHolder names who holds it.
+func TestTheFileHasOneHolder(t *testing.T) {
+	t.Parallel()
+	store := filepath.Join(t.TempDir(), "demo.db")
+	p := start(t, "demo", "--store", store)
+	p.say("hello")
+	p.until("say:", "Hello")
+	code, _, errs := runIn([]string{"demo", "--store", store}, "hello")
+	if code != exitFailed || !strings.Contains(errs, "holds its lock") || !strings.Contains(errs, "hint: one program at a time") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	p.kill()
+}
