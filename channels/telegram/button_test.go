@@ -29,15 +29,14 @@ func TestPress(t *testing.T) {
 		r.start()
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes", "no")})
 		m := r.srv.Sent(dm)[0]
-		var id string
-		r.sink.press = func(channels.Press) (channels.PressOutcome, error) {
-			if r.srv.Answered(id).Done {
+		r.sink.setPress(func(p channels.Press) (channels.PressOutcome, error) {
+			if r.srv.Answered(p.ID).Done {
 				t.Error("answered before it was settled")
 			}
 			return channels.PressOutcome{Line: "Only the people who may answer can press this: Ben."}, nil
-		}
-		var err error
-		if id, err = r.srv.Press(ana, dm, m.ID, "YES"); err != nil {
+		})
+		id, err := r.srv.Press(ana, dm, m.ID, "YES")
+		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -58,11 +57,10 @@ func TestPressNotStored(t *testing.T) {
 		r.start()
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes")})
 		m := r.srv.Sent(dm)[0]
-		line := ""
-		r.sink.press = func(channels.Press) (channels.PressOutcome, error) {
-			return channels.PressOutcome{Line: line}, errors.New("disk full")
-		}
-		for _, want := range []string{unstored, "Das ging nicht."} {
+		for line, want := range map[string]string{"": unstored, "Das ging nicht.": "Das ging nicht."} {
+			r.sink.setPress(func(channels.Press) (channels.PressOutcome, error) {
+				return channels.PressOutcome{Line: line}, errors.New("disk full")
+			})
 			id, err := r.srv.Press(ana, dm, m.ID, "YES")
 			if err != nil {
 				t.Fatal(err)
@@ -71,7 +69,6 @@ func TestPressNotStored(t *testing.T) {
 			if a := r.srv.Answered(id); !a.Done || a.Text != want {
 				t.Errorf("answer %+v, want %q", a, want)
 			}
-			line = "Das ging nicht."
 		}
 		if p := r.srv.Pending(); len(p) != 0 {
 			t.Errorf("updates %v are not confirmed", p)
@@ -116,10 +113,10 @@ func TestPressAtShutdown(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes")})
-		r.sink.press = func(channels.Press) (channels.PressOutcome, error) {
+		r.sink.setPress(func(channels.Press) (channels.PressOutcome, error) {
 			r.cancel()
 			return channels.PressOutcome{}, context.Canceled
-		}
+		})
 		id, err := r.srv.Press(ana, dm, r.srv.Sent(dm)[0].ID, "YES")
 		if err != nil {
 			t.Fatal(err)

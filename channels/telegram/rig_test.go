@@ -174,6 +174,12 @@ func (s *sink) setRefuse(f func(core.Message) error) {
 	s.refuse = f
 }
 
+func (s *sink) setPress(f func(channels.Press) (channels.PressOutcome, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.press = f
+}
+
 func (s *sink) got() []core.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()

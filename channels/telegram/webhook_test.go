@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,9 +50,10 @@ func TestWebhookHandsOverAndConfirms(t *testing.T) {
 func TestWebhookRetries(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, byWebhook)
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		r.sink.setRefuse(func(m core.Message) error {
-			if broken && m.From == "telegram:42" {
+			if broken.Load() && m.From == "telegram:42" {
 				return errors.New("disk full")
 			}
 			return nil
@@ -67,7 +69,7 @@ func TestWebhookRetries(t *testing.T) {
 		if n := len(r.srv.Confirmed()); n != 1 {
 			t.Fatalf("%d updates confirmed, want Ben's", n)
 		}
-		broken = false
+		broken.Store(false)
 		after(time.Minute)
 		if got := r.sink.texts(); got != "hello|one|two" {
 			t.Errorf("handed over %q", got)
