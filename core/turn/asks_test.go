@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,9 +248,10 @@ func TestModelFailureEndsTheTurnAndTheNextMessageWorks(t *testing.T) {
 
 func TestProviderFailureAfterTheCallKeepsItsResult(t *testing.T) { // DU-05
 	inBubble(t, func(t *testing.T, w *world) {
-		fail := true
+		var fail atomic.Bool
+		fail.Store(true)
 		w.model = func(r model.Request) (model.Response, error) {
-			if r.Messages[len(r.Messages)-1].Result != nil && fail {
+			if r.Messages[len(r.Messages)-1].Result != nil && fail.Load() {
 				panic("the provider broke")
 			}
 			return script(calls("", `db__drop {}`))(r)
@@ -257,8 +259,8 @@ func TestProviderFailureAfterTheCallKeepsItsResult(t *testing.T) { // DU-05
 		w.start()
 		w.say(ana, "go")
 		w.send(w.message(ana, "yes"))
-		time.Sleep(time.Second)
-		fail = false
+		w.pass(time.Second)
+		fail.Store(false)
 		w.restart()
 		w.idle()
 		if n := w.tools["db__drop"].ran(); n != 1 {

@@ -18,12 +18,12 @@ func TestCommitsOfATurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		before := commits(w)
 		w.say(ana, "go")
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		w.say(ana, "yes")
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		if got := commits(w) - before; got > 7 {
 			t.Errorf("%d commits, want at most 7", got)
 		} else {

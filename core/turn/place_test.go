@@ -51,7 +51,7 @@ func TestSecondYesWhileRunningIsToldHowItEnded(t *testing.T) {
 		w.mu.Lock()
 		w.hold = false
 		w.mu.Unlock()
-		time.Sleep(2 * time.Hour)
+		w.pass(2 * time.Hour)
 		w.idle()
 		w.wantLines("ask approval drop #0", "note already", "edit approval accepted", "say end")
 	})
@@ -83,7 +83,7 @@ func TestAnswerIsHeldUntilThePromptIsKnownToStand(t *testing.T) {
 		w.mu.Lock()
 		w.hold = false
 		w.mu.Unlock()
-		time.Sleep(2 * time.Hour)
+		w.pass(2 * time.Hour)
 		w.idle()
 		w.wantLines("note too_early", "edit approval declined", "say end")
 	})
@@ -175,7 +175,7 @@ func TestUnclearHelpsSparingly(t *testing.T) { // SU-15
 		w.say(ana, "ok")
 		w.say(ana, "ok")
 		w.say(ana, "ok")
-		time.Sleep(time.Minute)
+		w.pass(time.Minute)
 		w.say(ana, "ok")
 		w.wantLines("ask approval drop #0", "note unclear", "ask approval drop #0", "note unclear")
 		w.say(ana, "yes")

@@ -38,7 +38,7 @@ func TestMessagesQueueWhileRunning(t *testing.T) { // CC-07
 		w.start()
 		w.say(ana, "go")
 		w.send(w.message(ana, "yes"))
-		time.Sleep(5 * time.Second)
+		w.pass(5 * time.Second)
 		for _, text := range []string{"also mail me the log", "and then", "stop there"} {
 			if got := w.send(w.message(ana, text)); got.Did != core.DoQueue {
 				t.Errorf("%q did %q", text, got.Did)
@@ -59,7 +59,7 @@ func TestAbortWhileRunning(t *testing.T) {
 		w.model = script(calls("", `log__write {}`, `log__write {"n":2}`))
 		w.start()
 		w.send(w.message(ana, "go"))
-		time.Sleep(5 * time.Second)
+		w.pass(5 * time.Second)
 		if got := w.send(w.message(ana, "cancel")); got.Did != core.DoAbort {
 			t.Errorf("cancel did %q", got.Did)
 		}
@@ -82,7 +82,7 @@ func TestAbortCutsTheModel(t *testing.T) {
 		w.agent.Model = slowModel{}
 		w.start()
 		w.send(w.message(ana, "go"))
-		time.Sleep(time.Second)
+		w.pass(time.Second)
 		w.send(w.message(ana, "cancel"))
 		w.idle()
 		w.wantLines("note aborted")
@@ -220,13 +220,13 @@ func TestGoneAgentParks(t *testing.T) {
 		w.gone = true
 		w.restart()
 		w.send(w.message(ana, "yes"))
-		time.Sleep(time.Hour)
+		w.pass(time.Hour)
 		if in := w.waiting(); len(in) != 1 || w.tools["db__drop"].ran() != 0 {
 			t.Fatalf("waiting %d, ran %d", len(in), w.tools["db__drop"].ran())
 		}
 		w.gone = false
 		w.restart()
-		time.Sleep(2 * time.Minute)
+		w.pass(2 * time.Minute)
 		w.idle()
 		if n := w.tools["db__drop"].ran(); n != 1 {
 			t.Errorf("ran %d times after the agent came back", n)

@@ -18,7 +18,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 		w.say(ana, "delete the staging database")
 		w.wantLines("ask approval drop #0")
 		w.restart()
-		time.Sleep(50 * time.Hour)
+		w.pass(50 * time.Hour)
 		if got := w.say(ana, "yes"); got.Did != core.DoAnswer {
 			t.Errorf("yes did %q", got.Did)
 		}
@@ -123,7 +123,7 @@ func TestExpiryClosesWithoutModel(t *testing.T) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
 		w.say(ana, "go")
-		time.Sleep(7*24*time.Hour + time.Minute)
+		w.pass(7*24*time.Hour + time.Minute)
 		w.idle()
 		w.wantLines("ask approval drop #0", "edit approval expired", "note expired")
 		if len(w.requests) != 1 {
@@ -138,7 +138,7 @@ func TestExpiryWhileDownIsJudgedFirst(t *testing.T) {
 		w.start()
 		w.say(ana, "go")
 		w.close()
-		time.Sleep(8 * 24 * time.Hour)
+		w.pass(8 * 24 * time.Hour)
 		w.start()
 		w.say(ana, "yes")
 		if n := w.tools["db__drop"].ran(); n != 0 {
@@ -150,10 +150,14 @@ func TestExpiryWhileDownIsJudgedFirst(t *testing.T) {
 func TestExpiryResumes(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.agent.Human.ResumeOnExpire = true
-		w.model = script(calls("", `db__drop {}`))
+		end := script(calls("", `db__drop {}`))
+		w.model = func(r model.Request) (model.Response, error) {
+			w.pass(time.Second) // longer than a receipt may wait
+			return end(r)
+		}
 		w.start()
 		w.say(ana, "go")
-		time.Sleep(8 * 24 * time.Hour)
+		w.pass(8 * 24 * time.Hour)
 		w.idle()
 		w.wantLines("ask approval drop #0", "edit approval expired", "note expired", "say end")
 		if got := w.results(); len(got) != 1 || got[0] != "Not answered: nobody answered in time" {

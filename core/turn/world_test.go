@@ -478,3 +478,6 @@ func stepNames(t *testing.T, w *world) (names []string) {
 	}
 	return names
 }
+
+// pass lets virtual time pass.
+func (w *world) pass(d time.Duration) { <-time.After(d) }
