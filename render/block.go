@@ -51,7 +51,7 @@ func foreign(s string) string  { return visible(strings.TrimSpace(lines(s))) }
 func quoteMark(s Style) string { return [...]string{"│ ", "│ ", "&gt; ", "> "}[s] }
 func fenced(s Style) bool      { return s == Mrkdwn || s == Markdown }
 func (s seg) spans(st Style) bool {
-	return s.kind == code && (st == Entities || fenced(st) && !strings.Contains(s.text, "`"))
+	return s.kind == code && (st == Entities || fenced(st) && !strings.ContainsAny(s.text, "`\\"))
 }
 
 // cost is the most that the block can take in style, in UTF-16 code units, its line feed included.

@@ -107,7 +107,7 @@ const safe = `A-Za-z0-9._~+/=@%!^*:-`
 
 var secretForms = []secretForm{
 	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{4,})`)},
-	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?((?:(?:token|digest|negotiate|apikey)[ \t]+)?[` + safe + `]{4,})`)},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|digest|negotiate|apikey)[ \t]+)?([` + safe + `]{4,})`)},
 	{[]string{"cookie"}, regexp.MustCompile(`(?i)\bcookie["']?\s*:\s*["']?([\w.-]+=[` + safe + `]*(?:;\s*[\w.-]+=[` + safe + `]*)*)`)},
 	{[]string{"://"}, regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>&;|()\x60]+)@`)},
 	{[]string{"="}, regexp.MustCompile(`(?i)[?&;](?:[\w.-]*(?:password|passwd|pwd|secret|token|api_?key|apikey|signature)[\w.-]*|sig|key)=([` + safe + `]+)`)},

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -77,6 +78,9 @@ const (
 	mrkdwnMarks    = "*_~`:"
 )
 
+// shortcode is the name of an emoji, which would be shown in its place.
+var shortcode = regexp.MustCompile(`^:[\pL\pN_+'-]+:`)
+
 var mrkdwnEntities = map[rune]string{'&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
 // escape writes one line of running text so that the style shows it as it is. start says that the line
@@ -96,30 +100,37 @@ func escape(style Style, s string, start bool) string {
 
 func word(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// dead puts a joiner into what a platform would make a mention, a tag, a command or a reference of.
+// dead puts a joiner into what a platform would make a mention, a tag, a command or a reference of. What stands
+// behind s is not known: at its end it is taken for a letter.
 func dead(s string) string {
-	if !strings.ContainsAny(s, "@#/<") {
-		return s
-	}
 	var b strings.Builder
-	prev := ' '
-	for i, r := range s {
-		b.WriteRune(r)
-		next, n := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+	done := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c != '@' && c != '#' && c != '/' && c != '<' {
+			continue
+		}
+		next, n := utf8.DecodeRuneInString(s[i+1:])
+		prev, _ := utf8.DecodeLastRuneInString(s[:i])
 		live := false
-		switch r {
+		switch c {
 		case '@', '<':
-			live = n > 0 && !unicode.IsSpace(next)
+			live = !unicode.IsSpace(next)
 		case '#':
-			live = word(next) && n > 0
+			live = n == 0 || word(next)
 		case '/':
-			live = n > 0 && word(next) && !word(prev) && prev != '/'
+			live = (n == 0 || word(next)) && prev != '/' && (i == 0 || !word(prev))
 		}
 		if live {
+			b.WriteString(s[done : i+1])
 			b.WriteString(joiner)
+			done = i + 1
 		}
-		prev = r
 	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
 	return b.String()
 }
 
@@ -128,7 +139,7 @@ func escapeMrkdwn(s string) string {
 		return s
 	}
 	var b strings.Builder
-	prev := ' '
+	prev := rune(0)
 	for i, r := range s {
 		if e, ok := mrkdwnEntities[r]; ok {
 			b.WriteString(e)
@@ -137,7 +148,7 @@ func escapeMrkdwn(s string) string {
 		}
 		next, n := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
 		switch {
-		case r == ':' && n > 0 && (word(next) || next == '+' || next == '-') && !unicode.IsDigit(prev):
+		case r == ':' && shortcode.MatchString(s[i:]):
 			b.WriteString(":" + joiner)
 		case r == '`', (r == '*' || r == '_' || r == '~') && marks(prev, next, n):
 			b.WriteString(joiner + string(r) + joiner)
@@ -149,9 +160,10 @@ func escapeMrkdwn(s string) string {
 	return b.String()
 }
 
-// marks reports whether an emphasis character can open or close anything between prev and next.
+// marks reports whether an emphasis character can open or close anything between prev and next; at the ends
+// of a text, where what stands beside it is not known, it can.
 func marks(prev, next rune, n int) bool {
-	blank := n == 0 || unicode.IsSpace(next)
+	blank := n > 0 && unicode.IsSpace(next)
 	letter := func(r rune) bool { return r != '_' && word(r) }
 	return (!letter(prev) || !letter(next) || n == 0) && (!blank || !unicode.IsSpace(prev))
 }
@@ -167,7 +179,7 @@ func escapeMarkdown(s string, start bool) string {
 				b.WriteByte('\\')
 			}
 			b.WriteRune(r)
-			if i+1 < len(s) && s[i+1] != ' ' {
+			if i+1 == len(s) || s[i+1] != ' ' {
 				b.WriteString(joiner)
 			}
 		case strings.ContainsRune(markdownMarks, r),
