@@ -26,7 +26,7 @@ const home = "chat"
 
 // world is an engine on a real store, with a channel that shows what the outbox names.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	path  string
 	store turn.Store
 	agent *turn.Agent
@@ -43,6 +43,7 @@ type world struct {
 	requests []model.Request
 	ids      int
 	hold     bool // deliver nothing
+	quiet    bool // keep no record of what was said
 }
 
 // fakeTool records each time it really runs.
@@ -94,8 +95,10 @@ func need() tool.Policy {
 	return func(json.RawMessage) (tool.Verdict, error) { return tool.Verdict{Need: true, Rule: "always"}, nil }
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "parley.db"), tools: map[string]*fakeTool{}}
+func newWorld(t *testing.T) *world { return newWorldAt(t, t.TempDir()) }
+
+func newWorldAt(t testing.TB, dir string) *world {
+	w := &world{t: t, path: filepath.Join(dir, "parley.db"), tools: map[string]*fakeTool{}}
 	w.agent = &turn.Agent{ID: "ops", Name: "Ops", Model: modelFunc(w.generate), Tools: toolbox{w}, AskUser: true, Ask: true, Human: core.DefaultHumanInput()}
 	w.add("db__drop", core.ToolAction, need())
 	w.add("db__read", core.ToolRead, nil)
@@ -121,7 +124,9 @@ func (f modelFunc) Generate(ctx context.Context, r model.Request) (model.Respons
 
 func (w *world) generate(r model.Request) (model.Response, error) {
 	w.mu.Lock()
-	w.requests = append(w.requests, r)
+	if !w.quiet {
+		w.requests = append(w.requests, r)
+	}
 	f := w.model
 	w.mu.Unlock()
 	return f(r)
@@ -161,7 +166,9 @@ func (w *world) run(store turn.Store) {
 	var all sync.WaitGroup
 	all.Go(func() { _ = e.Run(ctx) })
 	all.Go(func() { w.deliver(ctx) })
-	synctest.Wait()
+	if !w.quiet {
+		synctest.Wait()
+	}
 	w.stop = func() { cancel(); all.Wait(); w.stop = nil }
 }
 
@@ -391,6 +398,8 @@ func readForm(in core.Input, text string) core.Reading {
 	}
 	return core.Reading{}
 }
+
+var inputFilter = turn.InputFilter{Limit: 5}
 
 // inBubble runs f with virtual time.
 func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
