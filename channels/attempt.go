@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"parley/core"
 	"parley/core/turn"
@@ -70,64 +69,6 @@ func (d *delivery) sendPart(ctx context.Context, row core.Out, i int, to Target,
 			}
 		}
 	}
-}
-
-// edit brings the prompts of the row's input up to date. Where a platform has no edits the outcome is said
-// in a line of its own, if it was not to be seen already.
-func (d *delivery) edit(ctx context.Context, v render.View, s turn.Shown) (core.Receipt, *turn.Failure) {
-	done := core.Receipt{At: d.now()}
-	if s.Input == nil {
-		return done, nil
-	}
-	var unseen bool
-	parts := render.Closed(v, *s.Input, inputCall(s))
-	for _, p := range s.Input.Prompts {
-		if p.Conversation != s.Row.Conversation || len(p.Messages) == 0 || len(parts) == 0 {
-			continue
-		}
-		err := ErrCannotEdit
-		if v.Dialect.Edits {
-			err = d.editOne(ctx, s.Row, p.Messages[len(p.Messages)-1], parts[len(parts)-1])
-		}
-		var se *SendError
-		switch {
-		case err == nil:
-		case errors.Is(err, ErrCannotEdit):
-			unseen = unseen || p.ClosedAt.IsZero()
-		case errors.As(err, &se) && se.Permanent:
-			d.log.Warn("a prompt could not be edited", "conversation", p.Conversation, "err", err)
-		default:
-			return done, &turn.Failure{After: after(err), Sent: s.Row.Parts, Err: err.Error()}
-		}
-	}
-	if !unseen || !outcomeUnseen(*s.Input) {
-		return done, nil
-	}
-	r, fail := d.send(ctx, s.Row, voiced(VoiceNote, parts))
-	return core.Receipt{At: r.At}, fail
-}
-
-// editOne replaces one message; as plain text where the platform refuses the form.
-func (d *delivery) editOne(ctx context.Context, row core.Out, message string, part render.Part) error {
-	to := d.targetOf(row, 0)
-	to.ReplyTo, to.Voice = "", VoiceAsk
-	err := d.Adapter.Edit(ctx, to, message, part)
-	var se *SendError
-	if errors.As(err, &se) && se.Refused {
-		err = d.Adapter.Edit(ctx, to, message, render.Part{Text: part.Plain, Plain: part.Plain})
-		if errors.As(err, &se) && se.Refused {
-			se.Permanent = true
-		}
-	}
-	return err
-}
-
-func after(err error) (wait time.Duration) {
-	var se *SendError
-	if errors.As(err, &se) {
-		return se.After
-	}
-	return 0
 }
 
 // targetOf is where part i of a row goes; only the first answers a message.

@@ -25,6 +25,8 @@ type Turns interface {
 	Sent(ctx context.Context, row core.Out, r core.Receipt) error
 	Failed(ctx context.Context, row core.Out, f turn.Failure) error
 	Wake(channel string) (<-chan struct{}, func())
+	// Glances takes the edits that are worth trying once: they have no row and no receipt.
+	Glances(channel string) []core.Out
 	// Show loads what an outbox row names, for rendering.
 	Show(ctx context.Context, row core.Out) (turn.Shown, error)
 	// Idle waits until the conversation stands still: no run is running and nothing of it waits to be sent.

@@ -74,6 +74,11 @@ func (d *delivery) run(ctx context.Context) {
 
 // start begins to send every row that can be, and returns when to look again at the latest.
 func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) time.Duration {
+	for _, row := range d.turns.Glances(d.name) {
+		if d.Adapter.Dialect().Edits && d.take(row.Conversation) {
+			workers.Go(func() { d.glance(send, row) })
+		}
+	}
 	rows, next, err := d.turns.Outbox(ctx, d.name, d.room())
 	if err != nil {
 		if ctx.Err() == nil {
@@ -197,11 +202,10 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 	}
 	defer d.typing.quiet(ctx, row.Conversation)()
 	v := d.viewOf(s)
-	if row.Kind == core.OutEdit {
-		r, fail = d.edit(ctx, v, s)
-		return r, fail, nil
+	unseen, fail := d.edit(ctx, v, s)
+	if fail == nil {
+		r, fail = d.send(ctx, row, append(unseen, Lines(v, s)...))
 	}
-	r, fail = d.send(ctx, row, Lines(v, s))
 	return r, fail, nil
 }
 

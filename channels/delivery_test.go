@@ -19,7 +19,11 @@ import (
 // texter shows the text of a run as given, a line a part, and the prompt of its input.
 func texter(s *stand, text string, in *core.Input) {
 	s.turns.OnShow = func(row core.Out) (turn.Shown, error) {
-		return turn.Shown{Row: row, Run: core.Run{ID: row.Run, Text: text}, Input: in}, nil
+		shown := turn.Shown{Row: row, Run: core.Run{ID: row.Run, Text: text}, Input: in}
+		if len(row.Edits) > 0 {
+			shown.Edits = []core.Input{*in}
+		}
+		return shown, nil
 	}
 }
 
@@ -281,77 +285,6 @@ func TestRowOfAnEarlierProcessIsMarkedAsACopy(t *testing.T) {
 		got := texts(s.Shown("room"))
 		if len(got) != 2 || got[0] == got[1] {
 			t.Errorf("shown %q, want the first marked as a copy", got)
-		}
-	})
-}
-
-func TestEdit(t *testing.T) {
-	t.Parallel()
-	ended := func(state core.InputState, via string) *core.Input {
-		in := pending()
-		in.State = state
-		in.Settled = &core.Settled{By: "p:1", Via: via, At: time.Unix(1_800_000_000, 0)}
-		return in
-	}
-	for _, c := range []struct {
-		name  string
-		edits bool
-		in    *core.Input
-		line  bool // a line of its own is said
-	}{
-		{"edited", true, ended(core.InputAccepted, "chat"), false},
-		{"no edits, answered here", false, ended(core.InputAccepted, "chat"), false},
-		{"no edits, answered elsewhere", false, ended(core.InputAccepted, "rest"), true},
-		{"no edits, superseded", false, ended(core.InputSuperseded, "chat"), true},
-		{"no edits, expired: has a note", false, ended(core.InputExpired, ""), false},
-		{"no edits, cancelled: has a note", false, ended(core.InputCancelled, "rest"), false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newStand(t, render.Dialect{Edits: c.edits}, nil)
-				texter(s, "", pending())
-				s.turns.Put(core.Out{Kind: core.OutPrompt, Conversation: home, Input: "i1"})
-				synctest.Wait()
-				c.in.Prompts = []core.Prompt{
-					{Conversation: home, Messages: []string{s.Shown("room")[0].ID}},
-					{Conversation: "ops|work|elsewhere", Messages: []string{"x"}},
-				}
-				texter(s, "", c.in)
-				s.turns.Put(core.Out{Kind: core.OutEdit, Conversation: home, Input: "i1"})
-				synctest.Wait()
-				shown := s.Shown("room")
-				if got := shown[0].Edits; (got == 1) != c.edits {
-					t.Errorf("edited %d times", got)
-				}
-				if got := len(shown) == 2; got != c.line {
-					t.Errorf("shown %q", texts(shown))
-				}
-				if len(s.turns.Rows()) != 0 {
-					t.Error("the row is left")
-				}
-				c.in.Prompts[0].ClosedAt = time.Now()
-				s.turns.Put(core.Out{Kind: core.OutEdit, Conversation: home, Input: "i1"})
-				synctest.Wait()
-				if again := s.Shown("room"); len(again) != len(shown) {
-					t.Errorf("said twice: %q", texts(again))
-				}
-			})
-		})
-	}
-}
-
-func TestEditOfAMessageThatIsGone(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newStand(t, render.Dialect{Edits: true}, nil)
-		in := pending()
-		in.State, in.Prompts = core.InputExpired, []core.Prompt{{Conversation: home, Messages: []string{"gone"}}}
-		texter(s, "", in)
-		s.turns.Put(core.Out{Kind: core.OutEdit, Conversation: home, Input: "i1"})
-		synctest.Wait()
-		if len(s.turns.Rows()) != 0 || len(s.turns.Failures()) != 0 {
-			t.Errorf("rows %v, failures %v", s.turns.Rows(), s.turns.Failures())
 		}
 	})
 }

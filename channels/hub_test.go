@@ -148,7 +148,7 @@ func TestRateLimitDelaysAndSparesAnswers(t *testing.T) {
 		var late []string
 		for _, m := range s.turns.Accepted() {
 			if !m.NotBefore.IsZero() {
-				late = append(late, m.Text+" "+m.NotBefore.Sub(time.Now()).String())
+				late = append(late, m.Text+" "+time.Until(m.NotBefore).String())
 			}
 		}
 		if want := []string{"c 30s"}; !slices.Equal(late, want) {

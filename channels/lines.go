@@ -48,7 +48,10 @@ func promptLines(v render.View, s turn.Shown) []Line {
 func noteData(s turn.Shown) render.NoteData {
 	n := render.NoteData{
 		Code: s.Row.Note, Hint: s.Row.Hint, Person: s.Row.Person,
-		Input: s.Input, Call: inputCall(s), Inputs: s.Inputs,
+		Input: s.Input, Inputs: s.Inputs,
+	}
+	if s.Input != nil {
+		n.Call = callOf(s, *s.Input)
 	}
 	if s.Run.ID != "" {
 		n.Run = &s.Run
@@ -56,13 +59,10 @@ func noteData(s turn.Shown) render.NoteData {
 	return n
 }
 
-// inputCall is the call that the row's input belongs to; nil if there is none.
-func inputCall(s turn.Shown) *core.Call {
-	if s.Input == nil {
-		return nil
-	}
+// callOf is the call that an input belongs to; nil if it is not among those shown.
+func callOf(s turn.Shown, in core.Input) *core.Call {
 	for i := range s.Calls {
-		if s.Calls[i].ID == s.Input.Call {
+		if s.Calls[i].ID == in.Call {
 			return &s.Calls[i]
 		}
 	}
@@ -75,17 +75,4 @@ func voiced(who Voice, parts []render.Part) []Line {
 		out[i] = Line{who, p}
 	}
 	return out
-}
-
-// outcomeUnseen reports whether how the input ended is not said in its chat anyway, so that a channel without
-// edits must say it: a new message superseded it, or it was answered at another door than the chat's own
-// text. Cancelling and expiry have their own notes.
-func outcomeUnseen(in core.Input) bool {
-	switch {
-	case in.State == core.InputSuperseded:
-		return true
-	case !in.State.Settled() || in.Settled == nil:
-		return false
-	}
-	return in.Settled.Via != "chat" && in.Settled.Via != "terminal"
 }

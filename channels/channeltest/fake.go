@@ -45,6 +45,9 @@ type Fake struct {
 	order   uint64
 	shown   []Shown
 	failing []Failing
+	// noEdits edits fail with editErr.
+	noEdits int
+	editErr error
 	hold    chan struct{}
 	runs    int
 	sink    channels.Sink
@@ -136,6 +139,13 @@ func (f *Fake) Fail(with ...Failing) {
 	f.failing = append(f.failing, with...)
 }
 
+// FailEdits makes the next n edits fail.
+func (f *Fake) FailEdits(n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noEdits, f.editErr = n, err
+}
+
 // Hold keeps every attempt to send waiting until release is called or its context ends.
 func (f *Fake) Hold() (release func()) {
 	f.mu.Lock()
@@ -194,6 +204,10 @@ func (f *Fake) Edit(_ context.Context, to channels.Target, message string, part 
 	defer f.mu.Unlock()
 	if !f.dialect.Edits {
 		return channels.ErrCannotEdit
+	}
+	if f.noEdits > 0 {
+		f.noEdits--
+		return f.editErr
 	}
 	for i := range f.shown {
 		if f.shown[i].ID == message && f.shown[i].Place == to.Place {

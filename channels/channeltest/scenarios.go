@@ -93,6 +93,7 @@ var scenarios = []scenario{
 		in := w.Asked(Direct, 0)
 		w.alice("what does it do to the replicas?")
 		w.Says(Direct, "Heard: what does it do")
+		w.Says(Direct, "new message") // the thread shows that it was closed, by an edit or a line
 		w.ended(in, core.InputSuperseded)
 		w.Still(Direct)
 		w.alice("yes")

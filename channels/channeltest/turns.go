@@ -32,6 +32,7 @@ type Turns struct {
 	failures []turn.Failure
 	working  []core.ConversationID
 	waiting  []core.Input
+	glances  []core.Out
 	wakes    map[string]chan struct{}
 	changed  chan struct{}
 }
@@ -182,6 +183,23 @@ func (f *Turns) Wake(channel string) (<-chan struct{}, func()) {
 		f.wakes[channel] = make(chan struct{}, 1)
 	}
 	return f.wakes[channel], func() {}
+}
+
+// Glance adds an edit that is tried once.
+func (f *Turns) Glance(row core.Out) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.glances = append(f.glances, row)
+	f.tell(row.Conversation.Channel())
+}
+
+// Glances takes them.
+func (f *Turns) Glances(string) []core.Out {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := f.glances
+	f.glances = nil
+	return out
 }
 
 // tell wakes a channel's delivery, and whoever waits for Idle.
