@@ -418,3 +418,32 @@ func TestClosedHasThePartsOfThePrompt(t *testing.T) {
 		}
 	})
 }
+
+// Whatever the length of the arguments, the terms and the replies stand together on the last part, and what
+// replaces it fits.
+func TestEveryLengthOfArguments(t *testing.T) {
+	eachDialect(t, func(t *testing.T, v View) {
+		if v.Dialect.Limit == 0 {
+			t.Skip("no limit")
+		}
+		for n := v.Dialect.Limit - 700; n < v.Dialect.Limit+100; n += 7 {
+			in := coretest.Input("approval")
+			in.Arguments = json.RawMessage(`{"x":"` + strings.Repeat("a", n) + `"}`)
+			prompt := Prompt(v, in)
+			last := prompt[len(prompt)-1]
+			if !strings.Contains(last.Plain, "Hash: ") || !strings.Contains(last.Plain, "Reply approve or deny") {
+				t.Fatalf("%d: the last part is\n%s", n, last.Plain)
+			}
+			ended := coretest.Ended(in, core.InputDeclined, &core.Answer{Action: core.ActionDecline, Reason: strings.Repeat("because ", 60)})
+			closed := Closed(v, ended, &core.Call{Status: core.CallRejected})
+			if len(closed) != len(prompt) {
+				t.Fatalf("%d: %d parts closed, %d asked", n, len(closed), len(prompt))
+			}
+			for _, p := range append(prompt, closed...) {
+				if bad := live(v.Dialect, p); bad != "" {
+					t.Fatalf("%d: %s", n, bad)
+				}
+			}
+		}
+	})
+}
