@@ -169,6 +169,9 @@ func (r *Reader) picked(c *choice, s string) found {
 		if _, ok := c.byLabel[s[i+1:]]; ok {
 			return found{hint: core.HintWords}
 		}
+		if f := r.list(c, s[i+1:]); f.ok || f.unclear() {
+			return found{hint: core.HintSeveral}
+		}
 	}
 	return found{}
 }
@@ -176,8 +179,11 @@ func (r *Reader) picked(c *choice, s string) found {
 // several reads all, none, and all but some.
 func (r *Reader) several(c *choice, s string) found {
 	roles := r.lex.roles[s]
-	all := roles&isAll != 0 || roles&isBoth != 0 && c.n == 2 || r.allOf(c, s)
+	of := r.allOf(s)
+	all := roles&isAll != 0 || roles&isBoth != 0 && c.n == 2 || of == c.n
 	switch {
+	case of > 0 && of != c.n:
+		return found{hint: core.HintNumber}
 	case !all && roles&isNone == 0 && roles&isBoth == 0:
 		return r.allBut(c, s)
 	case !c.multi || r.p.Exact || !all && roles&isNone == 0:
@@ -188,14 +194,16 @@ func (r *Reader) several(c *choice, s string) found {
 	return found{ok: true}
 }
 
-// allOf reads "all four" where there are four.
-func (r *Reader) allOf(c *choice, s string) bool {
+// allOf is the number in "all four", 0 for none.
+func (r *Reader) allOf(s string) int {
 	i := strings.LastIndexByte(s, ' ')
 	if i < 0 || r.lex.roles[s[:i]]&isAll == 0 {
-		return false
+		return 0
 	}
-	at := r.lex.places.Numbers[s[i+1:]]
-	return at.Plain && at.N == c.n
+	if at := r.lex.places.Numbers[s[i+1:]]; at.Plain {
+		return at.N
+	}
+	return 0
 }
 
 // allBut reads "all except 2 and 3".

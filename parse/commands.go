@@ -8,11 +8,8 @@ import (
 
 // command reads the words that work on every input: those that cancel and those that show details.
 func (r *Reader) command(its []item, m message) (core.Reading, bool) {
-	its = withoutPlease(its)
-	if len(its) != 1 || m.asked {
-		return core.Reading{}, false
-	}
-	switch roles := its[0].roles; {
+	switch roles := only(withoutPlease(its)); {
+	case m.asked:
 	case roles&isCancel != 0:
 		return core.Reading{Kind: core.ReadCancel}, true
 	case roles&isDetails != 0:
@@ -25,11 +22,7 @@ func command(v core.Verb) core.Reading { return core.Reading{Kind: core.ReadComm
 
 // setCommand reads a command of a set or form.
 func (r *Reader) setCommand(its []item) (core.Reading, bool) {
-	its = withoutPlease(its)
-	if len(its) != 1 {
-		return core.Reading{}, false
-	}
-	switch roles := its[0].roles; {
+	switch roles := only(withoutPlease(its)); {
 	case roles&isSkip != 0:
 		return command(core.VerbSkip), true
 	case roles&isSkipAll != 0:

@@ -83,8 +83,12 @@ func readAs(in core.Input, got core.Reading) string {
 
 func answered(in core.Input, got core.Reading) string {
 	switch {
+	case len(got.Parts) > 0:
+		return fmt.Sprintf("%q", fmt.Sprint(got.Parts))
 	case got.Part == nil:
 		return fmt.Sprint(got.Yes)
+	case got.Part.Default && in.Kind == core.KindForm:
+		return `"default"`
 	case got.Part.Default:
 		return string(encode(in.Questions[0].Defaults))
 	case got.Part.Field != nil:

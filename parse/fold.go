@@ -48,6 +48,9 @@ func firstUnfolded(s string) int {
 }
 
 func normalizeASCII(s string, from int) string {
+	for from > 0 && s[from-1] == ' ' {
+		from--
+	}
 	b := make([]byte, from, len(s))
 	copy(b, s)
 	space := false
@@ -76,7 +79,7 @@ func normalizeUnicode(s string) string {
 	for _, r := range s { // marks that NFKC would take apart or keep
 		if m, ok := marks[r]; ok {
 			b = append(b, m...)
-		} else if !invisible(r) {
+		} else if !invisible(r) && (!unicode.IsControl(r) || unicode.IsSpace(r)) {
 			b = utf8.AppendRune(b, r)
 		}
 	}
@@ -92,7 +95,7 @@ func normalizeUnicode(s string) string {
 			space = true
 			continue
 		}
-		if unicode.IsControl(r) || r == 0x0307 { // the dot that lower case leaves of a Turkish İ
+		if r == 0x0307 || invisible(r) { // the dot that lower case leaves of a Turkish İ; what NFKC uncovered
 			continue
 		}
 		if space && len(out) > 0 {
@@ -100,6 +103,9 @@ func normalizeUnicode(s string) string {
 		}
 		space = false
 		out = appendLower(out, r)
+	}
+	if !norm.NFKC.IsNormal(out) { // lower case met a mark that joins with it
+		out = norm.NFKC.Bytes(out)
 	}
 	return string(out)
 }

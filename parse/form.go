@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"parley/core"
 )
 
@@ -47,10 +49,7 @@ func (r *Reader) value(f core.FormField, its []item, s string) (json.RawMessage,
 		n, ok := number(r.lex.unpolite(s), f.Type == core.FieldInteger, r.lex.comma)
 		return json.RawMessage(n), ok
 	}
-	if its = withoutPlease(its); len(its) != 1 {
-		return nil, false
-	}
-	switch its[0].roles & (isTrue | isFalse) {
+	switch only(withoutPlease(its)) & (isTrue | isFalse) {
 	case isTrue:
 		return json.RawMessage("true"), true
 	case isFalse:
@@ -82,6 +81,9 @@ func (r *Reader) text(f core.FormField, m message) core.Reading {
 		}
 	}
 	value := encode(m.typed)
+	if f.Format != "" && f.Check(value) != "" {
+		value = encode(norm.NFKC.String(m.typed)) // full-width digits of a date
+	}
 	switch {
 	case f.Check(value) == "":
 		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Field: value}}

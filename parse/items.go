@@ -10,7 +10,7 @@ import (
 type word struct {
 	start, end int
 	// sep is what stands before it: 0 at the start, a space, a comma (or a mark that ends a sentence), or
-	// anything else as a slash.
+	// anything else as a slash; that too before the first word of a text that begins or breaks off so.
 	sep byte
 }
 
@@ -57,8 +57,8 @@ func split(s string, buf []word) (ws []word, ok bool) {
 		i += n
 	}
 	end(len(s))
-	if len(ws) > 0 {
-		ws[0].sep = 0
+	if len(ws) > 0 && (sep != 0 || ws[0].sep != 0) { // it begins or ends in a separator
+		ws[0].sep = '/'
 	}
 	for i := 1; i < len(ws); i++ {
 		if ws[i].sep == 0 {
@@ -73,14 +73,18 @@ func separator(s string, i int, c rune) byte {
 	switch c {
 	case ' ':
 		return ' '
-	case ',', ';':
+	case ',':
 		return ','
-	case '/', '&', '+':
+	case '/', '&', '+', ';':
 		return '/'
 	case '.', '!', ':', '?':
-		if i+1 == len(s) || s[i+1] == ' ' || s[i+1] == ',' {
+		if i+1 < len(s) && strings.IndexByte(" ,.!?", s[i+1]) < 0 {
+			return 0
+		}
+		if c == '.' || c == '!' {
 			return ','
 		}
+		return '/'
 	case '-':
 		if i > 0 && s[i-1] == ' ' && i+1 < len(s) && s[i+1] == ' ' {
 			return '/'

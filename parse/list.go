@@ -25,6 +25,7 @@ type way struct {
 	n     int       // items
 	known int       // items that name an option
 	hint  core.Hint // why the whole cannot be an answer
+	and   bool      // an "and" stands before what comes now
 }
 
 // list reads a folded text as a list of labels and positions.
@@ -43,6 +44,11 @@ func (r *Reader) list(c *choice, s string) found {
 			return found{hint: core.HintSeveral}
 		}
 		return f
+	}
+	for _, f := range l.found {
+		if f.hint == core.HintConflict {
+			return f
+		}
 	}
 	return found{hint: core.HintSeveral}
 }
@@ -79,6 +85,7 @@ func (l *lister) item(i int, w way, k int) {
 	}
 	w.n++
 	w.known++
+	w.and = false
 	l.after(i, w)
 }
 
@@ -108,6 +115,7 @@ func (l *lister) after(i int, w way) {
 		roles := l.r.lex.roles[l.s[j:k]]
 		if roles&(isAnd|isOr) != 0 && k < len(l.s) {
 			x := w
+			x.and = true
 			if roles&isOr != 0 {
 				x.hint = core.HintSeveral
 			}
@@ -135,44 +143,49 @@ func (l *lister) end(w way) {
 	l.found = append(l.found, f)
 }
 
-// positions reads a position, a range, or a position with its label at byte i.
+// positions reads a range in one word, or the longest phrase at byte i that names a position.
 func (l *lister) positions(i int, w way) (met bool) {
-	end := i
-	for range 4 { // a phrase has at most four words: "the last one"
+	var at words.Place
+	end, stop := i, 0
+	for n := range 4 { // a phrase has at most four words: "the last one"
 		for end < len(l.s) && strings.IndexByte(" ,;&/", l.s[end]) < 0 && (l.s[end] != '+' || end == i) {
 			end++
 		}
 		text := l.s[i:end]
-		if a, b, ok := l.span(text); ok {
-			met = true
+		if a, b, ok := l.span(text); ok && n == 0 {
 			l.rangeOf(end, w, a, b)
+			return true
 		}
 		phrase := strings.TrimRight(text, ".:")
-		at := l.r.place(l.c, phrase)
-		if at.N == 0 && strings.HasSuffix(phrase, ")") {
-			at = l.r.place(l.c, strings.TrimSuffix(phrase, ")"))
+		found := l.r.place(l.c, phrase)
+		if found.N == 0 {
+			phrase = strings.TrimSuffix(phrase, ")")
+			found = l.r.place(l.c, phrase)
 		}
-		if at.N > 0 {
-			met = true
-			l.numbered(end, w, at, len(phrase) < len(text) || strings.HasSuffix(text, ")"))
+		if found.N > 0 {
+			at, stop = found, end
 		}
 		if end == len(l.s) || l.s[end] != ' ' {
 			break
 		}
 		end++
 	}
-	return met
+	if at.N > 0 {
+		l.numbered(stop, w, at)
+	}
+	return at.N > 0
 }
 
 // numbered goes on after position at, which ends before byte i: alone, as the start of a range, or with
 // its label behind it.
-func (l *lister) numbered(i int, w way, at words.Place, marked bool) {
+func (l *lister) numbered(i int, w way, at words.Place) {
 	j := i
-	for j < len(l.s) && (l.s[j] == ' ' || l.s[j] == '-') {
+	for j < len(l.s) && strings.IndexByte(" -,", l.s[j]) >= 0 {
 		j++
 	}
+	comma := strings.IndexByte(l.s[i:j], ',') >= 0 // then another label is the next item
 	for k, label := range l.c.labels {
-		if j > i && label != "" && strings.HasPrefix(l.s[j:], label) && ends(l.s, j+len(label)) {
+		if j > i && label != "" && (k == at.N-1 || !comma) && strings.HasPrefix(l.s[j:], label) && ends(l.s, j+len(label)) {
 			x := w
 			if k != at.N-1 {
 				x.hint = core.HintConflict
@@ -248,10 +261,15 @@ func (l *lister) unknown(i int, w way) {
 	}
 	text := strings.TrimSpace(l.s[i:end])
 	before := strings.TrimRight(l.s[:i], " ")
-	bounded := before == "" || strings.IndexByte(",;+&/", before[len(before)-1]) >= 0
-	if text == "" || strings.Count(text, " ") > 1 || !bounded || n < 0 && w.n == 0 {
+	bounded := w.and || before == "" || strings.IndexByte(",;+&/", before[len(before)-1]) >= 0
+	first, _, _ := strings.Cut(text, " ")
+	switch {
+	case text == "", strings.Count(text, " ") > 1, !bounded, n < 0 && w.n == 0:
+		return
+	case l.r.lex.roles[first]&(isAnd|isOr) != 0: // "1, and 3" has another way
 		return
 	}
 	w.n++
+	w.and = false
 	l.after(end, w)
 }

@@ -30,7 +30,7 @@ func (r *Reader) near(its []item, s string, of role) core.Reading {
 	if hint, ok := r.attempt(its, of); ok {
 		return unclear(hint)
 	}
-	if t := strings.Trim(s, "*_~`\"'|() "); t != s && t != "" {
+	if t := strings.Trim(s, "*_~`\"'|()[] "); t != s && t != "" {
 		if t = Fold(t); t != s {
 			var buf [maxItems + 2]item
 			if its, ok := r.lex.items(t, buf[:0]); ok {
@@ -112,6 +112,7 @@ func numeric(s string) bool {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
 			digits = true
+		case c == 'e' && digits && i+1 < len(s): // 1e9
 		case strings.IndexByte("-+.,:#()[]%", c) < 0:
 			return false
 		}

@@ -106,9 +106,8 @@ func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool
 // takesDefaults reads the words that take the defaults of what is shown; a consent is one where it can
 // mean nothing else.
 func (r *Reader) takesDefaults(its []item, consent bool) bool {
-	bare := withoutPlease(its)
-	if len(bare) == 1 && bare[0].roles&(isDefault|isOk) != 0 {
-		return !r.p.Exact || bare[0].roles&isDefault != 0
+	if roles := only(withoutPlease(its)); roles&(isDefault|isOk) != 0 {
+		return !r.p.Exact || roles&isDefault != 0
 	}
 	return consent && consents(its, isYes|isConfirm) && (!r.p.Exact || mainWord(its))
 }
@@ -177,7 +176,7 @@ func (r *Reader) partial(c *choice, s string) bool {
 	spaceless := first >= 0x2E80 && utf8.RuneCountInString(s) > 1
 	said := strings.FieldsFunc(s, notWord)
 	for i, l := range c.labels {
-		if inOrder(said, c.words[i]) || spaceless && strings.Contains(l, s) {
+		if inOrder(said, c.words[i]) || letters(said) || spaceless && strings.Contains(l, s) {
 			return true
 		}
 	}
@@ -186,6 +185,16 @@ func (r *Reader) partial(c *choice, s string) bool {
 
 func notWord(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
+}
+
+// letters reports whether all words are single letters: positions as another choice shows them.
+func letters(said []string) bool {
+	for _, w := range said {
+		if len(w) != 1 {
+			return false
+		}
+	}
+	return len(said) > 0
 }
 
 // inOrder reports whether each word is a word of the label or the start of one, in its order.

@@ -1,6 +1,9 @@
 package parse
 
 import (
+	"strings"
+	"unicode"
+
 	"parley/core"
 )
 
@@ -116,8 +119,8 @@ func (r *Reader) message(m message) core.Reading {
 		return unclear(core.HintQuote)
 	case m.long && r.parts == 0:
 		return core.Reading{}
-	case !m.long && m.folded == "":
-		return unclear(core.HintWords) // nothing but marks
+	case !m.long && strings.IndexFunc(m.folded, func(r rune) bool { return !unicode.IsPunct(r) && r != ' ' }) < 0:
+		return unclear(core.HintWords) // nothing but punctuation
 	case r.parts == 0:
 		return r.verdict(r.unslash(m))
 	case r.p.Input.Draft.Review:

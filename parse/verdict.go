@@ -8,8 +8,8 @@ func (r *Reader) verdictOf(its []item) (yes, no bool) {
 		return false, false
 	}
 	if r.p.Input.Kind == core.KindURL {
-		its = withoutPlease(its)
-		return len(its) == 1 && its[0].roles&isDone != 0, len(its) == 1 && its[0].roles&isUndone != 0
+		said := only(withoutPlease(its))
+		return said&isDone != 0, said&isUndone != 0
 	}
 	yes, no = consents(its, r.consent()), refuses(its)
 	if yes && no {
@@ -19,7 +19,7 @@ func (r *Reader) verdictOf(its []item) (yes, no bool) {
 }
 
 // mainWord reports whether the text is one of the words that the prompt names.
-func mainWord(its []item) bool { return len(its) == 1 && its[0].roles&isMain != 0 }
+func mainWord(its []item) bool { return only(its)&isMain != 0 }
 
 // consent are the roles of a word of consent here.
 func (r *Reader) consent() role {
@@ -64,6 +64,14 @@ func refuses(its []item) bool {
 		}
 	}
 	return len(its) > 0
+}
+
+// only are the roles of a text that is one phrase; none for any other.
+func only(its []item) role {
+	if len(its) != 1 || its[0].sep == '/' {
+		return 0
+	}
+	return its[0].roles
 }
 
 // withoutPlease takes a please or thanks off the end, if something stands before it.
