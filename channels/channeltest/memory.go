@@ -3,6 +3,7 @@ package channeltest
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -33,7 +34,7 @@ func NewMemory(t testing.TB, d render.Dialect) *Memory {
 
 // Caps is all there is, as far as the dialect goes.
 func (m *Memory) Caps() Caps {
-	return Caps{Group: true, Buttons: m.dialect.Buttons, Edits: m.dialect.Edits, Replies: true, Crossed: true, AtOnce: true}
+	return Caps{Group: true, Buttons: m.dialect.Buttons, Edits: m.dialect.Edits, Replies: true, Crossed: true, AtOnce: true, Slash: true}
 }
 
 // Adapter is the same at every start: the platform's memory is in it.
@@ -52,6 +53,9 @@ func (m *Memory) Say(_ testing.TB, s Saying) string {
 	msg := core.Message{
 		Conversation: m.Conversation(s.Room), From: m.Person(s.Who), Text: s.Text, ReplyTo: s.ReplyTo, SentAt: m.Now(),
 		Shared: s.Room == Group, Addressed: !s.Overheard,
+	}
+	if name, ok := strings.CutPrefix(s.Text, "/"); ok {
+		msg.Command = name
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -35,6 +35,7 @@ type Caps struct {
 	Replies bool // a message can reply to another
 	Crossed bool // a Saying may be Late: messages need not arrive in their order
 	AtOnce  bool // messages need not wait for the turn before them
+	Slash   bool // a text such as "/help" reaches the program as a command
 }
 
 // Saying is what a person says.

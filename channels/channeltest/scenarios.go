@@ -217,6 +217,39 @@ var scenarios = []scenario{
 		w.Says(Direct, "Results:")
 		w.did("drop staging")
 	}},
+	{name: "TwoYesesSentBeforeTheSecondPrompt", needs: func(c Caps) bool { return c.Crossed }, run: func(w *World) {
+		w.alice("drop both")
+		first := w.Asked(Direct, 0)
+		w.Say(w.t, Saying{Who: Alice, Room: Direct, Text: "yes", Late: true})
+		w.alice("yes")
+		var second core.Input
+		w.Until("the second is asked", func() bool { second = w.Asked(Direct, 0); return second.ID != first.ID })
+		w.Release()
+		w.Still(Direct)
+		w.ended(second, core.InputPending)
+		w.did()
+	}},
+	{name: "CommandsAreNoFreeText", needs: func(c Caps) bool { return c.Slash }, run: func(w *World) {
+		w.alice("name it")
+		in := w.Asked(Direct, 0)
+		for _, text := range []string{"/help", "/status"} {
+			before := len(w.Shown(Direct))
+			w.alice(text)
+			w.Until("an answer to "+text, func() bool { return len(w.Shown(Direct)) > before })
+			w.Still(Direct)
+			w.ended(in, core.InputPending)
+		}
+		w.alice("Blue heron")
+		w.Says(Direct, "Results:")
+		if got := w.Input(in.ID).Settled.Answer.Choices; len(got) != 1 || got[0].Text != "Blue heron" {
+			w.t.Errorf("answered %+v", got)
+		}
+		w.alice("drop staging")
+		in = w.Asked(Direct, 0)
+		w.alice("/cancel")
+		w.Until("it is cancelled", func() bool { return w.Input(in.ID).State == core.InputCancelled })
+		w.did()
+	}},
 	{name: "AReplyToAnOldPromptAnswersNothingElse", needs: func(c Caps) bool { return c.Replies }, run: func(w *World) {
 		w.alice("drop staging")
 		old := w.Asked(Direct, 0)

@@ -20,6 +20,7 @@ var script = map[string][]model.Call{
 	"drop both":    {{Name: "db__drop", Arguments: json.RawMessage(`{"name":"one"}`)}, {Name: "db__drop", Arguments: json.RawMessage(`{"name":"two"}`)}},
 	"invite":       {{Name: "team__invite", Arguments: json.RawMessage(`{}`)}},
 	"connect":      {{Name: "cal__connect", Arguments: json.RawMessage(`{}`)}},
+	"name it":      {{Name: "ask_user", Arguments: json.RawMessage(`{"questions":[{"id":"name","prompt":"What is it called?","freeText":true}]}`)}},
 	"plan": {{Name: "ask_user", Arguments: json.RawMessage(`{"questions":[
 		{"id":"when","prompt":"When?","options":[{"value":"mon","label":"Monday"},{"value":"tue","label":"Tuesday"}]},
 		{"id":"what","prompt":"What goes in?","multi":true,"options":[{"value":"api","label":"The API"},{"value":"web","label":"The site"},{"value":"docs","label":"The manual"}]}]}`)}},

@@ -21,7 +21,7 @@ import (
 )
 
 // patience is how long a scenario waits for something that has to come.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Clock is real time that can be put forward.
 type Clock struct {

@@ -41,9 +41,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 		case strings.TrimSpace(got.line) == "":
 			continue
 		}
-		// A line that was read is handed in even when ctx has ended: it cannot be read again. The hub tells
-		// the person where it could not be stored.
-		if err := sink.Message(context.WithoutCancel(ctx), a.message(got.line)); err != nil {
+		if err := a.take(ctx, sink, got.line); err != nil {
 			continue
 		}
 		if err := a.cfg.Turns.Idle(idle, a.conv); err != nil {
@@ -127,18 +125,21 @@ func (a *Adapter) shown(in core.Input) bool {
 	return a.sent[p.Messages[len(p.Messages)-1]]
 }
 
-// message is a line as a message, echoed on a pipe.
-func (a *Adapter) message(line string) core.Message {
+// take hands a line in, and then echoes it on a pipe: a line that is echoed is stored. Nothing else is
+// written meanwhile, so that the echo stands before what the line leads to. The line is handed in even when
+// ctx has ended, since it cannot be read again; where it could not be stored the hub tells the person.
+func (a *Adapter) take(ctx context.Context, sink channels.Sink, line string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	order := a.place()
+	err := sink.Message(context.WithoutCancel(ctx), core.Message{
+		ID: fmt.Sprintf("l%016x-%s", order, a.cfg.NewID()), Conversation: a.conv, From: a.cfg.Person,
+		Text: line, Order: order, SentAt: a.cfg.Now(), Addressed: true, Command: command(line), Lang: a.cfg.Lang,
+	})
 	if !a.cfg.Interactive {
 		_ = a.write(voiceYou, visible(line)) // a broken output is noticed by whoever waits next
 	}
-	order := a.place()
-	return core.Message{
-		ID: fmt.Sprintf("l%016x-%s", order, a.cfg.NewID()), Conversation: a.conv, From: a.cfg.Person,
-		Text: line, Order: order, SentAt: a.cfg.Now(), Addressed: true, Command: command(line), Lang: a.cfg.Lang,
-	}
+	return err
 }
 
 // note says a line of Parley's own.

@@ -74,7 +74,7 @@ type console struct {
 	n   int
 }
 
-func (c *console) Caps() channeltest.Caps { return channeltest.Caps{} }
+func (c *console) Caps() channeltest.Caps { return channeltest.Caps{Slash: true} }
 
 func (c *console) Adapter(t testing.TB, turns channels.Turns) channels.Adapter {
 	c.mu.Lock()
@@ -115,7 +115,7 @@ func (c *console) Quiet(t testing.TB) {
 	c.mu.Lock()
 	asking := c.in.quiet()
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	select {
 	case <-asking:

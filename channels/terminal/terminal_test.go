@@ -291,6 +291,28 @@ func TestBrokenOutputLosesNothing(t *testing.T) {
 	})
 }
 
+// A line that the output shows is stored; it is also stored where the output breaks before it shows.
+func TestLineIsStoredBeforeItIsEchoed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, nil).start(t)
+		var shown string
+		d.turns.OnAccept = func(context.Context, core.Message) (turn.Accepted, error) {
+			shown = d.out.String()
+			d.out.fail(io.ErrClosedPipe)
+			return turn.Accepted{Did: core.DoStart}, nil
+		}
+		d.typeLine(t, "drop it\n")
+		var perm *channels.Permanent
+		if err := <-d.done; !errors.As(err, &perm) {
+			t.Errorf("ended with %v", err)
+		}
+		if shown != "" || len(d.turns.Accepted()) != 1 {
+			t.Errorf("shown before it was stored: %q, accepted %d", shown, len(d.turns.Accepted()))
+		}
+	})
+}
+
 func TestStoreFailureIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
