@@ -11,7 +11,8 @@ import (
 const (
 	directEvery = time.Second
 	groupEvery  = 3 * time.Second
-	chatBurst   = 5
+	directBurst = 10
+	groupBurst  = 5
 	allEvery    = time.Second / 30
 	allBurst    = 30
 	// longestWait is how long a send waits for its turn; beyond it, it comes back and says when.
@@ -68,12 +69,12 @@ func (p *pacer) turn(ctx context.Context, chat int64) (over time.Duration, err e
 func (p *pacer) reserve(chat int64) (d, over time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, every := p.now(), groupEvery
+	now, every, burst := p.now(), groupEvery, groupBurst
 	if chat > 0 {
-		every = directEvery
+		every, burst = directEvery, directBurst
 	}
 	c := p.chat(chat, now)
-	d = max(c.wait(now, every, chatBurst), p.all.wait(now, allEvery, allBurst))
+	d = max(c.wait(now, every, burst), p.all.wait(now, allEvery, allBurst))
 	if held := c.until.Sub(now); held > 0 {
 		return 0, max(held, d)
 	}

@@ -17,7 +17,7 @@ func TestPace(t *testing.T) {
 		n         int
 		least, in time.Duration
 	}{
-		{"a person", dm, 15, 9 * time.Second, 11 * time.Second},
+		{"a person", dm, 15, 4 * time.Second, 6 * time.Second},
 		{"a group", telegramtest.Where{Chat: -100500}, 15, 29 * time.Second, 31 * time.Second},
 	}
 	for _, tt := range tests {
@@ -83,7 +83,7 @@ func TestPaceHeldByRateLimit(t *testing.T) {
 func TestPaceEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPacer(time.Now)
-		for range chatBurst {
+		for range groupBurst {
 			if d, over := p.reserve(-1); d > 0 || over > 0 {
 				t.Fatal(d, over)
 			}

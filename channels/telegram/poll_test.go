@@ -274,7 +274,7 @@ func TestPollFailures(t *testing.T) {
 		{"answer of another kind", telegramtest.Fault{Status: 200, Body: "<html>welcome</html>"}, firstPause / 2},
 		{"hang", telegramtest.Fault{Hang: true}, 30 * time.Second},
 	}
-	for _, method := range []string{"getMe", "getWebhookInfo", "getUpdates"} {
+	for _, method := range []string{"getMe", "getUpdates"} {
 		for _, tt := range tests {
 			t.Run(method+" "+tt.name, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
@@ -295,6 +295,39 @@ func TestPollFailures(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A server that knows getMe, getUpdates and sendMessage alone is enough.
+func TestPollNeedsLittle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		for _, method := range []string{"getWebhookInfo", "setMyCommands"} {
+			r.srv.Fail(method, telegramtest.Fault{Status: 404, Description: "Not Found: method not found"})
+		}
+		r.start()
+		r.srv.Say(ana, dm, "yes")
+		synctest.Wait()
+		if got := r.sink.texts(); got != "yes" {
+			t.Errorf("handed over %q", got)
+		}
+	})
+}
+
+// A webhook that could not be seen at the start is found by the first poll.
+func TestPollRemovesAWebhookLater(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, byWebhook)
+		r.start()
+		r.stop()
+		r.srv.Say(ana, dm, "meanwhile")
+		r.a.webhook = false
+		r.srv.Fail("getWebhookInfo", telegramtest.Fault{Status: 502})
+		r.start()
+		after(10 * time.Second)
+		if got := r.sink.texts(); got != "meanwhile" {
+			t.Errorf("handed over %q", got)
+		}
+	})
 }
 
 // After a quiet week ids go on anywhere, also below.

@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 		fmt.Fprintf(&got, "%s\n    %s\n", r.Name, describeIncoming(us.read(u)))
 	}
 	const golden = "testdata/updates.golden"
-	if *update_ {
+	if *updateGolden {
 		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

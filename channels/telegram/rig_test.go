@@ -19,7 +19,7 @@ import (
 	"parley/render"
 )
 
-var update_ = flag.Bool("update", false, "write the golden files anew")
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
 var (
 	ana  = telegramtest.User{ID: 42, Username: "ana", Lang: "de"}

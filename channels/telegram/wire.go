@@ -65,8 +65,11 @@ type chat struct {
 	Type string `json:"type"`
 }
 
-func (c chat) private() bool { return c.Type == "private" }
-func (c chat) shared() bool  { return c.Type == "group" || c.Type == "supergroup" }
+// private and shared go by the type, and by the sign of the id where a server leaves it out.
+func (c chat) private() bool { return c.Type == "private" || c.Type == "" && c.ID > 0 }
+func (c chat) shared() bool {
+	return c.Type == "group" || c.Type == "supergroup" || c.Type == "" && c.ID < 0
+}
 
 type entity struct {
 	Type   string `json:"type"`
