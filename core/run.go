@@ -110,6 +110,9 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Hash      string          `json:"hash"`
 	Spec      string          `json:"spec"`
+	// Target is where the call goes and Schema the digest of its tool's schema, as they were shown.
+	Target string `json:"target,omitempty"`
+	Schema string `json:"schema,omitempty"`
 	// Rule is the policy rule that demanded approval, "" if none did.
 	Rule string `json:"rule,omitempty"`
 	// Idempotent calls may run again after a crash.

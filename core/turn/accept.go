@@ -63,7 +63,7 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 	if a.claim != nil {
 		e.launch(a.claim, a.begun)
 	}
-	e.news.tell()
+	e.news.tell(c)
 	return nil
 }
 

@@ -140,6 +140,9 @@ func TestChangedToolAsksAgain(t *testing.T) {
 		if w.tools["db__drop"].ran() != 0 {
 			t.Error("a changed call ran")
 		}
+		if in := w.waiting(); in[0].Message != `It went to "" and now goes to "https://elsewhere.example".` {
+			t.Errorf("the difference is %q", in[0].Message)
+		}
 		w.restart()
 		w.say(ana, "yes")
 		w.wantLines("edit approval accepted", "edit approval accepted", "say end")

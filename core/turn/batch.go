@@ -90,6 +90,7 @@ func (b *batch) row(id core.CallID, index int, mc model.Call, dec decision) *cor
 	c := &core.Call{
 		Run: b.d.run.ID, ID: id, Provider: mc.ID, Step: b.step, Index: index, Tool: mc.Name, Source: dec.Source,
 		Type: dec.Type, Kind: dec.Kind, Status: core.CallPending, Arguments: dec.Arguments, Spec: dec.Spec,
+		Target: dec.Target, Schema: dec.Schema,
 		Rule: dec.Rule, Idempotent: dec.Idempotent, Result: dec.Refusal,
 	}
 	if c.Provider == "" {

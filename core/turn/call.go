@@ -85,7 +85,7 @@ func (b *batch) runCall(s *state) error {
 		s.want = wantUnknown(s, unknown)
 		return nil
 	case next == changed:
-		s.want = wantAgain(changed)
+		s.want = b.wantAgain(s, changed)
 		return nil
 	case next == "":
 		if w, err := b.start(s, unknown, changed); w != nil || err != nil {
@@ -116,8 +116,8 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 	if b.d.soft.Err() != nil {
 		return nil, errStopping
 	}
-	if s.approval != nil && b.d.e.changed(b.d.agent, *row) != "" {
-		return wantAgain(changed), nil
+	if s.approval != nil && b.d.e.changed(b.d.agent, *row) {
+		return b.wantAgain(s, changed), nil
 	}
 	return nil, b.begin(s)
 }
@@ -285,9 +285,25 @@ func wantUnknown(s *state, mark string) *want {
 	}
 }
 
-// wantAgain asks again for an approval whose call is no longer the one that was shown.
-func wantAgain(mark string) *want {
-	return &want{kind: core.KindApproval, purpose: core.PurposeChanged, mark: mark, message: "The tool changed after this call was approved."}
+// wantAgain asks again for an approval whose call is no longer the one that was shown. Its message is the
+// difference.
+func (b *batch) wantAgain(s *state, mark string) *want {
+	w := &want{kind: core.KindApproval, purpose: core.PurposeChanged, mark: mark}
+	t, ok := b.d.agent.lookup(s.row.Tool)
+	if !ok {
+		w.message = "The tool is gone."
+		return w
+	}
+	spec := t.Spec()
+	var lines []string
+	if spec.Target != s.row.Target {
+		lines = append(lines, fmt.Sprintf("It went to %q and now goes to %q.", s.row.Target, spec.Target))
+	}
+	if core.Digest(string(spec.Schema)) != s.row.Schema {
+		lines = append(lines, "The description of its arguments changed; the arguments themselves are the same.")
+	}
+	w.message = strings.Join(lines, "\n")
+	return w
 }
 
 // adopt binds a call to the tool as it is now, as the person was shown.
@@ -297,7 +313,8 @@ func (b *batch) adopt(s *state) {
 		return // it fails when it is run
 	}
 	row := *s.row
-	row.Spec = specDigest(t.Spec())
+	spec := t.Spec()
+	row.Spec, row.Target, row.Schema = specDigest(spec), spec.Target, core.Digest(string(spec.Schema))
 	row.Hash = core.CallHash(row.Tool, row.Arguments, row.Spec)
 	s.row = &row
 	b.d.put(s.row)

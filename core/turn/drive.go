@@ -59,7 +59,7 @@ func (e *Engine) drive(soft, hard context.Context, c *Claim, begun *core.Call) {
 			if err != nil && !errors.Is(err, errStopping) {
 				e.log.Warn("leave a conversation", "conversation", c.Conversation, "err", err)
 			}
-			e.news.tell()
+			e.news.tell(c.Conversation)
 			return
 		}
 		e.log.Error("advance a conversation", "conversation", c.Conversation, "err", err)
@@ -188,7 +188,7 @@ func (d *driver) update(f func(*act) error) error {
 			d.e.lookAt(a.now, a.due)
 		}
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
-			d.e.news.tell()
+			d.e.news.tell(d.claim.Conversation)
 			return err
 		}
 		d.e.log.Error("store a step, will try again", "conversation", d.claim.Conversation, "run", d.run.ID, "err", err)
@@ -367,5 +367,5 @@ func (e *Engine) setBack(ctx context.Context, c *Claim, cause error) {
 		return
 	}
 	e.lookAt(a.now, a.due)
-	e.news.tell()
+	e.news.tell(c.Conversation)
 }

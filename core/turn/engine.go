@@ -24,6 +24,8 @@ type Config struct {
 	ClaimTTL time.Duration
 	// Grace is how long a running tool call may go on after Run was told to stop; 10 s if 0.
 	Grace time.Duration
+	// Retention is how long ended runs and the log are kept; 0 is for ever.
+	Retention time.Duration
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
 	Parallel int
 }
@@ -37,6 +39,7 @@ type Engine struct {
 	log    *slog.Logger
 	ttl    time.Duration
 	grace  time.Duration
+	keep   time.Duration
 	slots  chan struct{}
 
 	mu      sync.Mutex
@@ -48,7 +51,7 @@ type Engine struct {
 
 	glances map[string][]core.Out // by channel: edits that are tried once, without a row
 
-	news  broadcast     // something changed: for Idle and waiting callers
+	news  bulletin      // something changed: for Idle and waiting callers
 	sweep chan struct{} // an input was opened
 	look  chan struct{} // a conversation became due
 }
@@ -63,7 +66,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace,
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention,
 		cancels: map[core.ConversationID]context.CancelFunc{},
 		working: map[core.ConversationID]int{},
 		glances: map[string][]core.Out{},
@@ -98,6 +101,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { e.claimLoop(ctx) })
 	loops.Go(func() { e.sweepLoop(ctx) })
+	if e.keep > 0 {
+		loops.Go(func() { e.pruneLoop(ctx) })
+	}
 	loops.Wait()
 
 	done := make(chan struct{})
@@ -231,29 +237,4 @@ func (e *Engine) id(prefix string, now time.Time) string {
 		ms >>= 5
 	}
 	return prefix + string(b[:]) + e.newID()
-}
-
-// broadcast wakes everybody who waits for news.
-type broadcast struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-// wait returns a channel that is closed at the next news.
-func (b *broadcast) wait() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch == nil {
-		b.ch = make(chan struct{})
-	}
-	return b.ch
-}
-
-func (b *broadcast) tell() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch != nil {
-		close(b.ch)
-		b.ch = nil
-	}
 }

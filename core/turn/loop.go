@@ -158,6 +158,8 @@ type decision struct {
 	// The frozen call.
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 	Spec       string          `json:"spec,omitempty"`
+	Target     string          `json:"target,omitempty"`
+	Schema     string          `json:"schema,omitempty"`
 	Idempotent bool            `json:"idempotent,omitempty"`
 	Source     string          `json:"source,omitempty"`
 	OverLimit  bool            `json:"overLimit,omitempty"`
@@ -179,6 +181,7 @@ func (d *driver) decide(c model.Call, inputs *int) decision {
 	}
 	dec := decision{
 		Kind: core.CallAuto, Type: spec.Type, Arguments: args, Spec: specDigest(spec),
+		Target: spec.Target, Schema: core.Digest(string(spec.Schema)),
 		Idempotent: spec.Idempotent, Source: spec.Source, Asker: spec.ApproversOnly,
 	}
 	for _, digest := range d.run.Denied {
@@ -234,16 +237,12 @@ func specDigest(s tool.Spec) string {
 	return core.Digest(s.FullName(), string(s.Schema), s.Target)
 }
 
-// changed tells why an approved call may not run as it was shown, "" if it may.
-func (e *Engine) changed(a *Agent, c core.Call) string {
+// changed reports whether an approved call is no longer what was shown. A tool that is gone fails when it is
+// called, and runs nothing.
+func (e *Engine) changed(a *Agent, c core.Call) bool {
 	t, ok := a.lookup(c.Tool)
-	switch {
-	case !ok:
-		return "the tool is gone"
-	case specDigest(t.Spec()) != c.Spec:
-		return "the tool or its target changed"
-	case core.CallHash(c.Tool, c.Arguments, c.Spec) != c.Hash:
-		return "the stored call changed"
+	if !ok {
+		return false
 	}
-	return ""
+	return specDigest(t.Spec()) != c.Spec || core.CallHash(c.Tool, c.Arguments, c.Spec) != c.Hash
 }

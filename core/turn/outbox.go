@@ -16,12 +16,12 @@ func (e *Engine) Outbox(ctx context.Context, channel string, limit int) (rows []
 }
 
 // Wake subscribes to hints that rows may wait on a channel; the second value ends the subscription.
-func (e *Engine) Wake(string) (<-chan struct{}, func()) {
+func (e *Engine) Wake(channel string) (<-chan struct{}, func()) {
 	ch := make(chan struct{}, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		for {
-			news := e.news.wait()
+			news := e.news.wait(channelTopic(channel))
 			select {
 			case ch <- struct{}{}:
 			default:

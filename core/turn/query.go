@@ -43,7 +43,7 @@ func (e *Engine) Working(_ context.Context, channel string) ([]core.Conversation
 // Idle waits until a conversation stands still: nothing runs or is about to, and nothing waits to be sent.
 func (e *Engine) Idle(ctx context.Context, c core.ConversationID) error {
 	for {
-		news := e.news.wait()
+		news := e.news.wait(string(c))
 		still, err := e.still(ctx, c)
 		if err != nil || still {
 			return err

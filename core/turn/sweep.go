@@ -54,3 +54,25 @@ func (e *Engine) expire(ctx context.Context) error {
 		}
 	}
 }
+
+// pruneLoop removes what is older than the retention, a little at a time. What waits is never removed.
+func (e *Engine) pruneLoop(ctx context.Context) {
+	const every, batch = time.Hour, 200
+	for {
+		n, err := e.store.Prune(ctx, e.store.Now().Add(-e.keep), batch)
+		if err != nil && ctx.Err() == nil {
+			e.log.Error("remove what is older than the retention", "err", err)
+		}
+		wait := every
+		if n == batch {
+			wait = time.Second // there is more; let others have the store
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}

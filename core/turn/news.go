@@ -1,0 +1,42 @@
+package turn
+
+import (
+	"sync"
+
+	"parley/core"
+)
+
+// bulletin wakes those who wait for news of one topic: a conversation, or a channel. The zero value works.
+type bulletin struct {
+	mu    sync.Mutex
+	chans map[string]chan struct{}
+}
+
+// wait returns a channel that is closed at the next news of the topic.
+func (b *bulletin) wait(topic string) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.chans == nil {
+		b.chans = map[string]chan struct{}{}
+	}
+	ch := b.chans[topic]
+	if ch == nil {
+		ch = make(chan struct{})
+		b.chans[topic] = ch
+	}
+	return ch
+}
+
+// tell spreads news of a conversation, which is news of its channel too.
+func (b *bulletin) tell(c core.ConversationID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, topic := range []string{string(c), channelTopic(c.Channel())} {
+		if ch := b.chans[topic]; ch != nil {
+			close(ch)
+			delete(b.chans, topic)
+		}
+	}
+}
+
+func channelTopic(channel string) string { return "channel " + channel }
