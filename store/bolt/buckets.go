@@ -7,7 +7,7 @@ import (
 // bucket is one of the file's buckets.
 type bucket struct {
 	name []byte
-	// ordered buckets are filled at the end, so their pages can be left nearly full.
+	// ordered buckets are filled at the end, or at the ends of few ranges, so their pages can be left nearly full.
 	ordered bool
 	// rows says that what stands there cannot be made again from other buckets.
 	rows bool
@@ -28,7 +28,7 @@ var (
 	bInputRun     = &bucket{name: []byte("input.run"), ordered: true}
 	bInputState   = &bucket{name: []byte("input.state"), ordered: true}
 	bInputAgent   = &bucket{name: []byte("input.agent"), ordered: true}
-	bInputWho     = &bucket{name: []byte("input.who")}
+	bInputWho     = &bucket{name: []byte("input.who"), ordered: true}
 	bInputConv    = &bucket{name: []byte("input.conv")}
 	bInputDue     = &bucket{name: []byte("input.due"), ordered: true}
 	bPrompt       = &bucket{name: []byte("prompt")}

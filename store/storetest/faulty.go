@@ -138,13 +138,13 @@ func (w *write) ready() error {
 	f := w.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.alive(); err != nil {
-		return err
-	}
-	if f.refuse {
-		return ErrFault
-	}
-	if w.n == 0 {
+	if w.n == 0 { // a closure that runs again keeps its number, and what was decided about it
+		if err := f.alive(); err != nil {
+			return err
+		}
+		if f.refuse {
+			return ErrFault
+		}
 		f.begun++
 		w.n = f.begun
 	}
@@ -273,7 +273,6 @@ func (f *Faulty) Now() time.Time { return f.inner.Now() }
 
 // Close closes the wrapped store, also once stopped.
 func (f *Faulty) Close() error {
-	f.Stop()
 	return f.inner.Close()
 }
 
