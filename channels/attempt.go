@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"parley/core"
 	"parley/core/turn"
 	"parley/render"
 )
+
+// sendTimeout bounds one attempt, so that an adapter that hangs holds up its conversation and no more.
+const sendTimeout = 2 * time.Minute
 
 // send shows lines in order, from the first that is not known to be sent. Of a row that ends with a prompt
 // the receipt names the prompt's parts only: a reply to the agent's words is no reply to the prompt.
@@ -46,7 +50,9 @@ func (d *delivery) send(ctx context.Context, row core.Out, lines []Line) (core.R
 func (d *delivery) sendPart(ctx context.Context, row core.Out, i int, to Target, part render.Part) (Sent, *turn.Failure) {
 	plain, moved := false, false
 	for {
-		sent, err := d.Adapter.Send(ctx, to, part)
+		try, cancel := context.WithTimeout(ctx, sendTimeout)
+		sent, err := d.Adapter.Send(try, to, part)
+		cancel()
 		if err == nil {
 			return sent, nil
 		}

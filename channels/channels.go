@@ -1,6 +1,41 @@
-// Package channels carries messages between people and the engine. An Adapter speaks one platform; the
-// Hub hands each of its messages to the engine in the order of its conversation, and only then lets it be
-// acknowledged; the delivery renders what the outbox names and sends it, in order, with its receipts.
+// Package channels carries messages between people and the engine.
+//
+// # Words
+//
+// An Adapter speaks one platform. The Hub owns the adapters: it starts each again after a passing failure,
+// stops for good the one that needs the operator, hands what they receive to the engine and delivers what
+// the engine's outbox holds. A Line is one part of what a row of the outbox shows, with the voice that
+// speaks. A glance is an edit that is worth one try.
+//
+// # In
+//
+// Messages of one conversation reach the engine one at a time in the order in which the adapter handed them
+// in; a slow conversation holds up no other. Sink.Message returns nil only once the message is durable: only
+// then an adapter acknowledges it. Where it fails, the messages behind it in its conversation fail with it,
+// so that a platform that delivers again delivers in order; where a platform cannot, or where it would be
+// no use, the person is told to try again. Messages of bots, our own, edits and the like never reach the
+// sink: adapters drop them.
+//
+// Nobody is let in who is not named, unless a channel is public. A stranger is told their id once a process,
+// beside the outbox, since nothing a stranger sends is stored. Beyond the rate limit a message is accepted
+// like any other, with the time before which it starts no turn; answers, commands and cancel cost nothing.
+//
+// # Out
+//
+// Rows of one conversation go out in order, those of different conversations side by side. A row first
+// brings the prompts of its ended inputs up to date, then says its own words, and ends with its prompt if
+// that still waits. Each part has the same key at every try and in every process.
+//
+//   - A part that is known to be sent is never sent again: a retry goes on after it.
+//   - An attempt that may have gone through is repeated once; the second such counts as sent. A prompt whose
+//     last part has no known place takes no typed answer.
+//   - A row that an earlier process wrote, or that may have gone through, is shown with the mark of a copy,
+//     since nobody knows whether the process before this one died between sending and storing the receipt.
+//   - A part whose form is refused is sent once more as plain text.
+//   - An edit that fails holds its row back three times, not longer.
+//   - Where a platform cannot edit, how an input ended is said in a line if it is not plain from the chat.
+//
+// A typing indicator never stands while a row is being sent.
 package channels
 
 import (

@@ -273,6 +273,28 @@ func TestStopLetsASendFinishWithinTheGrace(t *testing.T) {
 	}
 }
 
+func TestAnAttemptThatHangsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStand(t, render.Dialect{}, nil)
+		release := s.Hold()
+		s.turns.Put(core.Out{Kind: core.OutReply, Conversation: home, Run: "r1"})
+		pass(time.Minute)
+		if len(s.turns.Failures()) != 0 {
+			t.Fatal("given up within a minute")
+		}
+		pass(90 * time.Second)
+		if f := s.turns.Failures(); len(f) != 1 || !f[0].Unsure {
+			t.Errorf("failures %+v", f)
+		}
+		release()
+		pass(time.Minute)
+		if got := texts(s.Shown("room")); !slices.Equal(got, []string{"reply r1"}) {
+			t.Errorf("shown %q", got)
+		}
+	})
+}
+
 func TestRowOfAnEarlierProcessIsMarkedAsACopy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -89,6 +89,8 @@ func newestStep(in core.Input, c core.ConversationID) (step int) {
 func (d *delivery) editOne(ctx context.Context, row core.Out, message string, part render.Part) error {
 	to := d.targetOf(row, 0)
 	to.ReplyTo, to.Voice = "", VoiceAsk
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	err := d.Adapter.Edit(ctx, to, message, part)
 	var se *SendError
 	if errors.As(err, &se) && se.Refused {

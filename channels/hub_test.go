@@ -75,22 +75,31 @@ func TestMessageOfAnotherChannelIsAnError(t *testing.T) {
 
 func TestStoreFailure(t *testing.T) {
 	t.Parallel()
-	for _, oneChance := range []bool{false, true} {
-		t.Run(fmt.Sprintf("oneChance=%v", oneChance), func(t *testing.T) {
+	damaged := fmt.Errorf("conversation room: %w", turn.ErrDamaged)
+	for _, c := range []struct {
+		name      string
+		oneChance bool
+		err       error
+		told      bool
+		acked     bool
+	}{
+		{"handed in again", false, errStore, false, false},
+		{"one chance", true, errStore, true, false},
+		{"damaged: others are not held up", false, damaged, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newStand(t, render.Dialect{}, func(_ *channels.Channel, _ *channels.Config, s *stand) { s.OneChance = oneChance })
-				s.turns.OnAccept = func(context.Context, core.Message) (turn.Accepted, error) { return turn.Accepted{}, errStore }
-				if _, err := s.Say(t.Context(), message("yes")); !errors.Is(err, errStore) {
-					t.Errorf("the adapter got %v, so that it would acknowledge", err)
+				s := newStand(t, render.Dialect{}, func(_ *channels.Channel, _ *channels.Config, s *stand) { s.OneChance = c.oneChance })
+				s.turns.OnAccept = func(context.Context, core.Message) (turn.Accepted, error) { return turn.Accepted{}, c.err }
+				_, err := s.Say(t.Context(), message("yes"))
+				if acked := err == nil; acked != c.acked {
+					t.Errorf("the adapter got %v", err)
 				}
 				synctest.Wait()
 				told := s.Shown("room")
-				if want := map[bool]int{false: 0, true: 1}[oneChance]; len(told) != want {
-					t.Errorf("%d lines %q, want %d", len(told), texts(told), want)
-				}
-				if oneChance && told[0].Voice != channels.VoiceNote {
-					t.Errorf("voice %q", told[0].Voice)
+				if got := len(told) == 1 && told[0].Voice == channels.VoiceNote; got != c.told {
+					t.Errorf("told %q", texts(told))
 				}
 			})
 		})

@@ -15,7 +15,8 @@ type sink struct{ *port }
 
 // Message accepts m in the order of its conversation and returns once it is durable. Where storing fails,
 // the error goes to the adapter and to the messages that stand behind it, so that the platform hands all of
-// them in again in their order; a platform that cannot is told to the person instead.
+// them in again in their order. The person is told to try again instead where that is no use: on a platform
+// that cannot do so, and where the conversation's rows are damaged, which would hold up everybody else.
 func (s sink) Message(ctx context.Context, m core.Message) error {
 	if m.Conversation.Channel() != s.name {
 		return fmt.Errorf("channel %s: message %s is of conversation %s: the adapter made its id for another channel", s.name, m.ID, m.Conversation)
@@ -30,25 +31,32 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 	}
 	m.NotBefore = s.limit.take(m.From, s.now())
 	got, err := s.turns.Accept(ctx, m)
-	redelivers := s.redelivers()
-	if err != nil && redelivers {
+	again := err != nil && s.redelivers() && !errors.Is(err, turn.ErrDamaged)
+	if again {
 		s.lanes.leave(m.Conversation, t, err)
 	} else {
 		s.lanes.leave(m.Conversation, t, nil)
 	}
-	if err != nil {
+	if err != nil || got.Duplicate || !startsTurn(got.Did) {
 		s.limit.giveBack(m.From)
-		s.log.Error("message not stored", "conversation", m.Conversation, "message", m.ID, "err", err)
-		if !redelivers && ctx.Err() == nil {
-			s.sayAside(m, render.Note(s.view(m.Lang, m.Shared), tryAgain))
-		}
-		return fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
 	}
-	if got.Duplicate || !startsTurn(got.Did) {
-		s.limit.giveBack(m.From)
+	if err != nil {
+		return s.notStored(ctx, m, err, again)
 	}
 	s.typing.poke()
 	return nil
+}
+
+// notStored is what a message that could not be stored comes to.
+func (s sink) notStored(ctx context.Context, m core.Message, err error, again bool) error {
+	s.log.Error("message not stored", "conversation", m.Conversation, "message", m.ID, "err", err)
+	if !again && ctx.Err() == nil {
+		s.sayAside(m, render.Note(s.view(m.Lang, m.Shared), tryAgain))
+		if errors.Is(err, turn.ErrDamaged) {
+			return nil
+		}
+	}
+	return fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
 }
 
 // startsTurn reports whether the message counts against the limit: answers and cancel are free.
