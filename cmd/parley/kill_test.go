@@ -57,7 +57,7 @@ func TestANewMessageClosesTheQuestion(t *testing.T) {
 	p = start(t, "demo", "--store", store)
 	p.until("ask:", "Run db__drop?")
 	p.say("what does it do?")
-	p.until("note:", "sent a new message instead")
+	p.until("note:", "a new message")
 	p.until("say:", "runs only after you said yes")
 	p.kill()
 

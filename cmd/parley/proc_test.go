@@ -34,7 +34,7 @@ var built = sync.OnceValues(func() (string, error) {
 var builtDir string // removed by TestMain
 
 // patience is how long a test waits for what must come. It only runs out when the test fails.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // proc is the real program in a process of its own, with its standard input held open.
 type proc struct {
