@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,20 +28,24 @@ type bot struct {
 	serve  *proc
 }
 
-func newBot(t *testing.T) *bot {
+func newBot(t *testing.T, changes ...func(cfg map[string]any)) *bot {
 	t.Helper()
 	server, err := telegramtest.Start(telegramtest.Config{})
 	must(t, err)
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	b := &bot{t: t, server: server, chat: server.Private(ana), config: filepath.Join(dir, "config.json"), store: filepath.Join(dir, "p.db")}
-	cfg, err := json.Marshal(map[string]any{
+	doc := map[string]any{
 		"store":  map[string]any{"path": "p.db"},
 		"models": map[string]any{"script": map[string]any{"provider": "scripted"}},
 		"agents": map[string]any{"ops": map[string]any{"model": "script", "builtins": []string{"demo"}, "ask": true}},
 		"channels": []any{map[string]any{"name": "tg", "type": "telegram", "agent": "ops", "botToken": server.Token(),
 			"apiURL": server.URL, "access": map[string]any{"allow": []string{"telegram:42"}}}},
-	})
+	}
+	for _, change := range changes {
+		change(doc)
+	}
+	cfg, err := json.Marshal(doc)
 	must(t, err)
 	must(t, os.WriteFile(b.config, cfg, 0o600))
 	b.start()
@@ -232,6 +240,47 @@ func TestTelegramKilledBeforeTheTool(t *testing.T) {
 			b.done(c.drops)
 		})
 	}
+}
+
+// TestTelegramWebhook receives by HTTP at api.listen; killed between question and answer, the platform
+// brings the answer again until another process has taken it.
+func TestTelegramWebhook(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	address := l.Addr().String()
+	must(t, l.Close())
+	b := newBot(t, func(cfg map[string]any) {
+		cfg["api"] = map[string]any{"listen": address, "publicURL": "http://" + address}
+		cfg["channels"].([]any)[0].(map[string]any)["webhook"] = true
+	})
+	b.server.Say(ana, b.chat, deleteIt)
+	b.asked()
+	resp, err := http.Get("http://" + address + "/healthz")
+	must(t, err)
+	body, err := io.ReadAll(resp.Body)
+	must(t, errors.Join(err, resp.Body.Close()))
+	if resp.StatusCode != http.StatusOK || string(body) != `{"status":"ok","channels":{"tg":"running"}}`+"\n" {
+		t.Errorf("health: %d %s", resp.StatusCode, body)
+	}
+	// Whoever does not know the secret is not heard.
+	forged := `{"update_id":1,"message":{"message_id":99,"date":1,"text":"yes","chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ana"}}}`
+	resp, err = http.Post("http://"+address+"/channels/tg", "application/json", strings.NewReader(forged))
+	must(t, err)
+	must(t, resp.Body.Close())
+	if resp.StatusCode < 400 {
+		t.Errorf("a request without the secret was answered %d", resp.StatusCode)
+	}
+	b.serve.kill()
+	wantDrops(t, b.store, 0, b.serve.story())
+
+	b.server.Say(ana, b.chat, "yes")
+	b.start()
+	b.says("Done: the database staging is gone.")
+	if code := b.serve.end(syscall.SIGTERM); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, b.serve.story())
+	}
+	b.done(1)
 }
 
 // TestTelegramStopsGracefully: SIGTERM ends the program with code 0 and loses nothing.
