@@ -3,6 +3,7 @@ package bolt
 import (
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -35,23 +36,33 @@ func whole(t *testing.T, s *Store) (waiting, ended storetest.Rows) {
 	return waiting, ended
 }
 
-// damagesByHand are changes that no closure can make, with what Check must say about each.
-func damagesByHand(waiting, ended storetest.Rows) map[string]struct {
+// byHand is a change that no closure can make, and how the finding about it begins.
+type byHand struct {
 	damage func(*tx) error
 	want   string
-} {
-	row := func(b *bucket, k []byte, v any) func(*tx) error {
-		return func(t *tx) error { return t.store(b, k, v) }
+}
+
+func row(b *bucket, k []byte, v any) func(*tx) error {
+	return func(t *tx) error { return t.store(b, k, v) }
+}
+
+func gone(b *bucket, k []byte) func(*tx) error { return func(t *tx) error { return t.del(b, k) } }
+
+func stray(b *bucket, k, v []byte) func(*tx) error {
+	return func(t *tx) error { return t.put(b, k, v) }
+}
+
+func first(b *bucket) func(*tx) error {
+	return func(t *tx) error {
+		k, _ := t.at(b).Cursor().First()
+		return t.del(b, k)
 	}
-	gone := func(b *bucket, k []byte) func(*tx) error { return func(t *tx) error { return t.del(b, k) } }
-	first := func(b *bucket) func(*tx) error {
-		return func(t *tx) error {
-			k, _ := t.at(b).Cursor().First()
-			return t.del(b, k)
-		}
-	}
-	stray := func(b *bucket, k, v []byte) func(*tx) error { return func(t *tx) error { return t.put(b, k, v) } }
-	id := func(s string) key { return key(nil).id(s) }
+}
+
+func id(s string) key { return key(nil).id(s) }
+
+// brokenRules are rows that say what must not be.
+func brokenRules(waiting, ended storetest.Rows) map[string]byHand {
 	conv, run, call, in := waiting.Conversation, waiting.Run, ended.Call, waiting.Input
 	in2, accepted := ended.Input, ended.Input
 	noOpen, endedRun, noResult, by := conv, run, call, *accepted.Settled
@@ -63,18 +74,8 @@ func damagesByHand(waiting, ended storetest.Rows) map[string]struct {
 	accepted.Settled = &by
 	lost := run
 	lost.Conversation = "no|such|place"
-	place := func(r core.Input, b *bucket) []byte {
-		for _, e := range inputEntries(r) {
-			if e.b == b {
-				return e.k
-			}
-		}
-		return nil
-	}
-	return map[string]struct {
-		damage func(*tx) error
-		want   string
-	}{
+	again := core.Step{Name: waiting.Steps[0].Name}
+	return map[string]byHand{
 		"open run unknown to its conversation": {row(bConversation, id(string(conv.ID)), noOpen), "I1: run"},
 		"open run that has ended":              {row(bRun, id(string(run.ID)), endedRun), "I1: conversation"},
 		"ended run with a pending input":       {row(bRun, id(string(run.ID)), endedRun), "I2: run"},
@@ -83,7 +84,7 @@ func damagesByHand(waiting, ended storetest.Rows) map[string]struct {
 		"accepted by nobody":                   {row(bInput, id(string(in2.ID)), accepted), "I6: input"},
 		"call of an ended run without result":  {row(bCall, callKey(call.Run, call.ID), noResult), "I4: call"},
 		"journal with a hole":                  {gone(bJournal, key(nil).str(string(run.ID)).seq(0)), "I7: run"},
-		"step name twice":                      {row(bJournal, key(nil).str(string(run.ID)).seq(2), run2Step(waiting)), "I7: run"},
+		"step name twice":                      {row(bJournal, key(nil).str(string(run.ID)).seq(2), again), "I7: run"},
 		"steps of no run":                      {row(bJournal, key(nil).str("r0").seq(0), core.Step{}), "reference: journal"},
 		"open run gone":                        {gone(bRun, id(string(run.ID))), "reference: conversation"},
 		"call of no run":                       {gone(bRun, id(string(call.Run))), "reference: call"},
@@ -94,33 +95,46 @@ func damagesByHand(waiting, ended storetest.Rows) map[string]struct {
 		"unsent row of no run":                 {gone(bRun, id(string(run.ID))), "reference: out"},
 		"event of no run":                      {gone(bRun, id(string(run.ID))), "reference: event"},
 		"run of no conversation":               {row(bRun, id(string(run.ID)), lost), "reference: run"},
-		"row under another key":                {row(bRun, id("r9"), run), "row: run"},
-		"row cut short":                        {stray(bCall, callKey("r", "c"), []byte("\x01{")), "row: call"},
-		"row of a later version":               {stray(bOut, key(nil).str("c").seq(1), []byte("\x02{}")), "row: out"},
-		"missing from the list by state":       {gone(bInputState, place(in, bInputState)), "index: input"},
-		"missing from the list by person":      {gone(bInputWho, place(in, bInputWho)), "index: input"},
-		"missing from the deadlines":           {gone(bInputDue, place(in, bInputDue)), "index: input"},
-		"missing from its run":                 {gone(bInputRun, key(nil).str(string(in.Run)).seq(1)), "index: input"},
-		"missing prompt":                       {gone(bPrompt, place(in, bPrompt)), "index: input"},
-		"missing from the ended":               {gone(bEnded, runEntries(ended.Run)[0].k), "index: run"},
-		"missing from the due":                 {first(bDue), "index: claim"},
-		"missing head of an outbox":            {first(bOutHead), "index: out"},
-		"missing age of a seen key":            {first(bSeenAge), "index: seen"},
-		"missing from its run's log":           {first(bEventRun), "index: event"},
-		"stray entry by agent":                 {stray(bInputAgent, key(nil).str("ops").raw([]byte("p")).nano(5).id("i7"), nil), "index: input.agent"},
-		"entry of a settled input":             {stray(bInputDue, key(nil).time(ended.Input.ExpiresAt).id(string(ended.Input.ID)), nil), "index: input.due"},
-		"entry with another value":             {stray(bPrompt, place(in, bPrompt), []byte("i7")), "index: prompt"},
-		"stray key of another form":            {stray(bHeld, []byte("x"), nil), "index: held"},
-		"input twice in its run":               {stray(bInputRun, key(nil).str(string(in.Run)).seq(2), id(string(in.ID))), "index: input"},
-		"input in the list of another run":     {stray(bInputRun, key(nil).str("r0").seq(1), id(string(in.ID))), "index: input.run"},
+	}
+}
+
+// brokenFiles are rows that cannot be read and indexes out of step.
+func brokenFiles(waiting, ended storetest.Rows) map[string]byHand {
+	run, in := waiting.Run, waiting.Input
+	place := func(b *bucket) []byte {
+		for _, e := range inputEntries(in) {
+			if e.b == b {
+				return e.k
+			}
+		}
+		return nil
+	}
+	return map[string]byHand{
+		"row under another key":            {row(bRun, id("r9"), run), "row: run"},
+		"row cut short":                    {stray(bCall, callKey("r", "c"), []byte("\x01{")), "row: call"},
+		"row of a later version":           {stray(bOut, key(nil).str("c").seq(1), []byte("\x02{}")), "row: out"},
+		"missing from the list by state":   {gone(bInputState, place(bInputState)), "index: input"},
+		"missing from the list by person":  {gone(bInputWho, place(bInputWho)), "index: input"},
+		"missing from the deadlines":       {gone(bInputDue, place(bInputDue)), "index: input"},
+		"missing from its run":             {gone(bInputRun, key(nil).str(string(in.Run)).seq(1)), "index: input"},
+		"missing prompt":                   {gone(bPrompt, place(bPrompt)), "index: input"},
+		"missing from the ended":           {gone(bEnded, runEntries(ended.Run)[0].k), "index: run"},
+		"missing from the due":             {first(bDue), "index: claim"},
+		"missing head of an outbox":        {first(bOutHead), "index: out"},
+		"missing age of a seen key":        {first(bSeenAge), "index: seen"},
+		"missing from its run's log":       {first(bEventRun), "index: event"},
+		"stray entry by agent":             {stray(bInputAgent, key(nil).str("ops").raw([]byte("p")).nano(5).id("i7"), nil), "index: input.agent"},
+		"entry of a settled input":         {stray(bInputDue, key(nil).time(ended.Input.ExpiresAt).id(string(ended.Input.ID)), nil), "index: input.due"},
+		"entry with another value":         {stray(bPrompt, place(bPrompt), []byte("i7")), "index: prompt"},
+		"stray key of another form":        {stray(bHeld, []byte("x"), nil), "index: held"},
+		"input twice in its run":           {stray(bInputRun, key(nil).str(string(in.Run)).seq(2), id(string(in.ID))), "index: input"},
+		"input in the list of another run": {stray(bInputRun, key(nil).str("r0").seq(1), id(string(in.ID))), "index: input.run"},
 		"number that will be given twice": {func(t *tx) error {
 			return t.at(bQueue).SetSequence(0)
 		}, "index: queue"},
 		"bucket gone": {func(t *tx) error { return t.btx.DeleteBucket(bInputWho.name) }, `file: bucket "input.who" is gone`},
 	}
 }
-
-func run2Step(r storetest.Rows) core.Step { return core.Step{Name: r.Steps[0].Name} }
 
 func TestCheckFindsEachDamage(t *testing.T) {
 	t.Parallel()
@@ -137,7 +151,9 @@ func TestCheckFindsEachDamage(t *testing.T) {
 	if report, err := Check(good); err != nil || !report.OK() || !strings.HasPrefix(report.String(), "ok: ") {
 		t.Fatalf("a whole file: %v\n%v", err, report)
 	}
-	for what, c := range damagesByHand(waiting, ended) {
+	all := brokenRules(waiting, ended)
+	maps.Copy(all, brokenFiles(waiting, ended))
+	for what, c := range all {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			bad := filepath.Join(t.TempDir(), "bad.db")

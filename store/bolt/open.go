@@ -12,6 +12,7 @@ import (
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"parley/core/turn"
 )
@@ -152,7 +153,7 @@ func openDB(path string, o Options) (_ os.FileInfo, db *bbolt.DB, err error) {
 	if err != nil {
 		return nil, nil, joinClose(err, f)
 	}
-	if err := enter(path, info); err != nil {
+	if err := enter(path, info, o.ReadOnly); err != nil {
 		return nil, nil, joinClose(err, f)
 	}
 	defer func() {
@@ -187,7 +188,7 @@ func mapFile(path string, f *os.File, o Options) (db *bbolt.DB, err error) {
 		Timeout: o.LockTimeout, ReadOnly: o.ReadOnly, FreelistType: bbolt.FreelistMapType,
 		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
 	})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, berrors.ErrTimeout) {
 		err = locked(f)
 	}
 	if err == nil {

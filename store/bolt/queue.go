@@ -214,7 +214,7 @@ func (r *run) batch(n int) int {
 		for i, j := range jobs {
 			r.at = i
 			t := &tx{s: r.s, btx: btx, conv: j.at.Conversation, claim: j.at.Claim, now: r.s.clock()}
-			errs[i], panics[i] = t.run(j.f)
+			panics[i], errs[i] = t.run(j.f)
 			if t.dirty && (errs[i] != nil || panics[i] != nil) {
 				return errUndo
 			}
@@ -261,7 +261,7 @@ func (s *Store) update(f func(*bbolt.Tx) error) (err error) {
 }
 
 // run calls f behind the fence. A panic of f is returned.
-func (t *tx) run(f func(*tx) error) (err error, panicked any) {
+func (t *tx) run(f func(*tx) error) (panicked any, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -273,11 +273,11 @@ func (t *tx) run(f func(*tx) error) (err error, panicked any) {
 	}()
 	if t.claim != nil {
 		if t.claim.Conversation != t.conv {
-			return fmt.Errorf("store: claim on %q used for %q", t.claim.Conversation, t.conv), nil
+			return nil, fmt.Errorf("store: claim on %q used for %q", t.claim.Conversation, t.conv)
 		}
 		if _, err := t.fence(t.claim); err != nil {
-			return err, nil
+			return nil, err
 		}
 	}
-	return f(t), nil
+	return nil, f(t)
 }

@@ -14,19 +14,21 @@ var registry struct {
 }
 
 type registered struct {
-	info os.FileInfo
-	path string
+	info     os.FileInfo
+	path     string
+	readOnly bool
 }
 
-func enter(path string, info os.FileInfo) error {
+// enter refuses a file that is open already, unless all only read it.
+func enter(path string, info os.FileInfo, readOnly bool) error {
 	registry.Lock()
 	defer registry.Unlock()
 	for _, r := range registry.open {
-		if os.SameFile(r.info, info) {
+		if os.SameFile(r.info, info) && !(readOnly && r.readOnly) {
 			return fmt.Errorf("this program has the same file open as %s: give each store a file of its own: %w", r.path, ErrLocked)
 		}
 	}
-	registry.open = append(registry.open, registered{info: info, path: path})
+	registry.open = append(registry.open, registered{info: info, path: path, readOnly: readOnly})
 	return nil
 }
 

@@ -208,4 +208,3 @@ func FuzzDecodeRow(f *testing.F) {
 		}
 	})
 }
-

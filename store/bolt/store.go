@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bbolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"parley/core"
 	"parley/core/turn"
@@ -101,7 +102,7 @@ func (s *Store) read(ctx context.Context, conv core.ConversationID, f func(*tx) 
 	err = s.db.View(func(btx *bbolt.Tx) error {
 		return f(&tx{s: s, btx: btx, conv: conv, now: s.clock()})
 	})
-	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, berrors.ErrDatabaseNotOpen) {
 		return fmt.Errorf("store: read: %w", ErrClosed)
 	}
 	return err
