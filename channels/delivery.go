@@ -20,6 +20,10 @@ const (
 	storeRetry = time.Second
 )
 
+// listEvery is the least time between two looks at a busy outbox: every send and every receipt of every
+// conversation asks for one, and a look reads all that is in flight again.
+const listEvery = 2 * time.Millisecond
+
 // delivery sends what the outbox of one channel holds: the rows of a conversation in order, those of
 // different conversations side by side.
 type delivery struct {
@@ -66,6 +70,9 @@ func (d *delivery) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		timer.Stop()
+		if d.crowded() {
+			sleep(ctx, listEvery)
+		}
 	}
 	late := time.AfterFunc(d.grace, cut)
 	workers.Wait()
@@ -102,6 +109,13 @@ func (d *delivery) room() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.parallel + len(d.busy)
+}
+
+// crowded reports whether a look at the outbox would mostly find what is in flight.
+func (d *delivery) crowded() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.busy) > d.parallel/4
 }
 
 func (d *delivery) take(c core.ConversationID) bool {

@@ -44,6 +44,8 @@ type Fake struct {
 	mu      sync.Mutex
 	order   uint64
 	shown   []Shown
+	counts  map[core.Place]int
+	more    map[core.Place]chan struct{} // closed at the place's next message
 	failing []Failing
 	// noEdits edits fail with editErr.
 	noEdits int
@@ -57,7 +59,10 @@ type Fake struct {
 
 // NewFake returns an adapter of that name and dialect.
 func NewFake(name string, d render.Dialect) *Fake {
-	return &Fake{name: name, dialect: d, Now: time.Now, running: make(chan struct{}), crash: make(chan error)}
+	return &Fake{
+		name: name, dialect: d, Now: time.Now, running: make(chan struct{}), crash: make(chan error),
+		counts: map[core.Place]int{}, more: map[core.Place]chan struct{}{},
+	}
 }
 
 // Name is the channel's name.
@@ -195,6 +200,11 @@ func (f *Fake) show(to channels.Target, part render.Part) Shown {
 		ReplyTo: to.ReplyTo, Part: part,
 	}
 	f.shown = append(f.shown, s)
+	f.counts[to.Place]++
+	if ch := f.more[to.Place]; ch != nil {
+		close(ch)
+		delete(f.more, to.Place)
+	}
 	return s
 }
 

@@ -37,7 +37,7 @@ func Suite(t *testing.T, open func(testing.TB) Platform) {
 			if s.human != nil {
 				human = s.human(p)
 			}
-			s.run(newWorld(t, p, human))
+			s.run(NewWorld(t, p, human))
 		})
 	}
 }

@@ -58,8 +58,8 @@ type World struct {
 	stop   func()
 }
 
-// newWorld starts the program. human may name the platform's people.
-func newWorld(t testing.TB, p Platform, human core.HumanInput) *World {
+// NewWorld starts the program on a new store file, until the test ends. human may name the platform's people.
+func NewWorld(t testing.TB, p Platform, human core.HumanInput) *World {
 	t.Helper()
 	w := &World{
 		Platform: p, t: t, file: filepath.Join(t.TempDir(), "parley.db"), clock: &Clock{}, human: human, Effects: &Effects{},
