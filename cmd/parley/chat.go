@@ -100,7 +100,11 @@ func (p *program) talk(cmd *cobra.Command, cfg *Config, t terminal.Config, welco
 		}
 	}
 	a.addTerminal(adapter, t.Person)
-	return a.run(ctx)
+	err = a.run(ctx)
+	if t.Interactive {
+		fmt.Fprintln(p.stdout) // the shell's prompt on a line of its own
+	}
+	return err
 }
 
 func isTerminal(r io.Reader) bool {
