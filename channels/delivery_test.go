@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -352,10 +351,13 @@ func TestParallelIsBounded(t *testing.T) {
 			s.turns.Put(core.Out{Kind: core.OutReply, Conversation: c, Run: "r"})
 		}
 		synctest.Wait()
+		if n := s.Held(); n != 4 {
+			t.Errorf("%d sends at once, want 4", n)
+		}
 		release()
-		synctest.Wait()
+		pass(time.Second)
 		if left := s.turns.Rows(); len(left) != 0 {
-			t.Errorf("%d rows are left: %s", len(left), strings.TrimSpace(fmt.Sprint(left[0])))
+			t.Errorf("%d rows are left, the first %+v", len(left), left[0])
 		}
 	})
 }

@@ -51,6 +51,7 @@ type Fake struct {
 	noEdits int
 	editErr error
 	hold    chan struct{}
+	held    int
 	runs    int
 	sink    channels.Sink
 	running chan struct{}
@@ -165,10 +166,20 @@ func (f *Fake) Hold() (release func()) {
 	}
 }
 
+// Held counts the attempts that were kept waiting.
+func (f *Fake) Held() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held
+}
+
 // Send shows a part, or fails as told.
 func (f *Fake) Send(ctx context.Context, to channels.Target, part render.Part) (channels.Sent, error) {
 	f.mu.Lock()
 	hold := f.hold
+	if hold != nil {
+		f.held++
+	}
 	f.mu.Unlock()
 	if hold != nil {
 		select {
