@@ -106,6 +106,43 @@ func TestStoreFailure(t *testing.T) {
 	}
 }
 
+// What stands behind a message that will come again must not overtake it; where it will not come again, the
+// others go on.
+func TestMessagesBehindOneThatWasNotStored(t *testing.T) {
+	t.Parallel()
+	for _, oneChance := range []bool{false, true} {
+		t.Run(fmt.Sprintf("oneChance=%v", oneChance), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStand(t, render.Dialect{}, func(_ *channels.Channel, _ *channels.Config, s *stand) { s.OneChance = oneChance })
+				gate := make(chan struct{})
+				s.turns.OnAccept = func(_ context.Context, m core.Message) (turn.Accepted, error) {
+					if m.Text == "first" {
+						<-gate
+						return turn.Accepted{}, errStore
+					}
+					return turn.Accepted{Did: core.DoStart}, nil
+				}
+				errs := make(chan error, 3)
+				for _, text := range []string{"first", "second", "third"} {
+					go func() { _, err := s.Say(t.Context(), message(text)); errs <- err }()
+					synctest.Wait()
+				}
+				close(gate)
+				failed := 0
+				for range 3 {
+					if <-errs != nil {
+						failed++
+					}
+				}
+				if want := map[bool]int{false: 3, true: 1}[oneChance]; failed != want {
+					t.Errorf("%d of 3 failed, want %d", failed, want)
+				}
+			})
+		})
+	}
+}
+
 func TestStrangerIsRefusedAndToldOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ const mark = "> "
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // format is text as voice says it, ending with a line feed. On a pipe each line has its prefix; a person
-// sees prompts and notes set off from what the agent says.
+// sees prompts set off from what the agent says.
 func format(v channels.Voice, text string, interactive bool) string {
 	prefix := prefixOf(v, interactive)
 	var b strings.Builder
@@ -40,14 +40,10 @@ func prefixOf(v channels.Voice, interactive bool) string {
 	if !interactive {
 		return string(v) + ": "
 	}
-	switch v {
-	case channels.VoiceAsk:
-		return "? "
-	case channels.VoiceNote:
-		return "- "
-	default:
-		return ""
+	if v == channels.VoiceAsk {
+		return "│ "
 	}
+	return "" // Parley's own lines open with its mark, which no other text can
 }
 
 // commands are the platform commands that a line may be.

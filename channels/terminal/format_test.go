@@ -26,7 +26,7 @@ func TestFormat(t *testing.T) {
 			t.Errorf("%s %q: got %q, want %q", c.voice, c.text, got, c.want)
 		}
 	}
-	if got := format(channels.VoiceAsk, "a\nb", true); got != "\n? a\n? b\n" {
+	if got := format(channels.VoiceAsk, "a\nb", true); got != "\n│ a\n│ b\n" {
 		t.Errorf("interactive: %q", got)
 	}
 }

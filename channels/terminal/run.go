@@ -27,7 +27,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	for {
 		a.ask()
 		got, ok := lines.next(idle)
-		a.unask()
+		a.unask(!ok || errors.Is(got.err, io.EOF))
 		switch {
 		case !ok:
 			return a.end(ctx, nil)
@@ -149,7 +149,7 @@ func (a *Adapter) note(text string) {
 	_ = a.write(channels.VoiceNote, text)
 }
 
-// ask shows where to type; unask tells that the line is over.
+// ask shows where to type; unask tells that the line is over, or that there is none.
 func (a *Adapter) ask() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -159,8 +159,11 @@ func (a *Adapter) ask() {
 	}
 }
 
-func (a *Adapter) unask() {
+func (a *Adapter) unask(ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if ended && a.asking && a.broken == nil {
+		_, _ = io.WriteString(a.cfg.Out, "\n") // nobody typed the end of this line
+	}
 	a.asking = false
 }
