@@ -41,6 +41,10 @@ type Input struct {
 	Conversation ConversationID `json:"conversation"`
 	Run          RunID          `json:"runId"`
 	Call         CallID         `json:"callId"`
+	// Agent is the agent of the run: its approvers may answer.
+	Agent AgentID `json:"agent,omitempty"`
+	// Place orders the inputs of a conversation's open run and of the runs below it.
+	Place int `json:"place,omitempty"`
 	// Wait is which wait of its call this is, from 1.
 	Wait  int        `json:"wait"`
 	Kind  Kind       `json:"kind"`

@@ -26,6 +26,11 @@ func (s RunStatus) Open() bool { return s == RunRunning || s == RunInputRequired
 type Run struct {
 	ID           RunID          `json:"id"`
 	Conversation ConversationID `json:"conversation"`
+	// Agent works on it: the conversation's, or the one that a call delegated to.
+	Agent AgentID `json:"agent,omitempty"`
+	// Parent is the run whose call this one works on, "" for the root; Children of a root are all runs below it.
+	Parent   RunID   `json:"parent,omitempty"`
+	Children []RunID `json:"children,omitempty"`
 	// Before is the run before it in the conversation, "" for the first.
 	Before  RunID     `json:"before,omitempty"`
 	Message Message   `json:"message"` // what started it; its sender is the asker
@@ -123,6 +128,8 @@ type Call struct {
 	Waits    int       `json:"waits,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
+	// Child is the run that a call of an agent delegated to.
+	Child RunID `json:"child,omitempty"`
 	// Asks are the inputs the tool itself asked for, in the order it asked.
 	Asks   []Ask   `json:"asks,omitempty"`
 	Result *Result `json:"result,omitempty"`

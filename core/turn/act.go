@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core"
@@ -55,8 +56,38 @@ func (a *act) load() error {
 		return fmt.Errorf("open run of %s: %w", a.conv.ID, err)
 	}
 	a.run = &run
-	a.inputs, err = a.tx.RunInputs(run.ID)
+	a.inputs, err = a.treeInputs(run)
 	return err
+}
+
+// treeInputs are the inputs of a root run and of all runs below it, in the order of their places.
+func (a *act) treeInputs(root core.Run) ([]core.Input, error) { return treeInputs(a.tx, root) }
+
+func treeInputs(r Reader, root core.Run) ([]core.Input, error) {
+	all, err := r.RunInputs(root.ID)
+	for _, id := range root.Children {
+		if err != nil {
+			return nil, err
+		}
+		var more []core.Input
+		more, err = r.RunInputs(id)
+		all = append(all, more...)
+	}
+	slices.SortStableFunc(all, func(x, y core.Input) int { return x.Place - y.Place })
+	return all, err
+}
+
+// humanFor is what today's configuration says about answering an input: who may is its own agent's word.
+func (a *act) humanFor(in *core.Input) core.HumanInput {
+	h := a.human
+	if in == nil || in.Agent == "" || in.Agent == a.conv.ID.Agent() {
+		return h
+	}
+	h.Approvers, h.ApproversOnly = nil, true
+	if agent, ok := a.e.agents(in.Agent); ok {
+		h.Approvers, h.ApproversOnly = agent.Human.Approvers, agent.Human.ApproversOnly
+	}
+	return h
 }
 
 func (a *act) out(o core.Out) error {
@@ -71,7 +102,11 @@ func (a *act) out(o core.Out) error {
 // outStop adds a row that shows where a run has come to. It brings the run's prompts up to date as well, so
 // that they need no row and no receipt of their own.
 func (a *act) outStop(o core.Out) error {
-	inputs, err := a.tx.RunInputs(o.Run)
+	run, err := a.tx.Run(o.Run)
+	if err != nil {
+		return err
+	}
+	inputs, err := a.treeInputs(run)
 	if err != nil {
 		return err
 	}
@@ -144,7 +179,7 @@ func (a *act) unsent(in *core.Input) (bool, error) {
 
 // scene is what a message meets now.
 func (a *act) scene(m core.Message) (core.Scene, error) {
-	s := core.Scene{Now: a.now, Human: a.human, Run: a.run, Live: a.live()}
+	s := core.Scene{Now: a.now, Human: a.humanFor(a.live()), Run: a.run, Live: a.live()}
 	if s.Live != nil {
 		var err error
 		if s.Unsent, err = a.unsent(s.Live); err != nil {
@@ -213,7 +248,7 @@ func (a *act) release(due time.Time) error {
 // start begins a run of the message. The conversation has no open run.
 func (a *act) start(m core.Message) error {
 	run := core.Run{
-		ID: core.RunID(a.e.id("r", a.now)), Conversation: a.conv.ID, Before: a.conv.Last,
+		ID: core.RunID(a.e.id("r", a.now)), Conversation: a.conv.ID, Agent: a.conv.ID.Agent(), Before: a.conv.Last,
 		Message: m, Status: core.RunRunning, CreatedAt: a.now,
 	}
 	a.conv.Open, a.conv.Last = run.ID, run.ID

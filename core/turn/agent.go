@@ -2,6 +2,8 @@ package turn
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"parley/core"
 	"parley/core/model"
@@ -18,7 +20,9 @@ type Agent struct {
 	Tools Tools
 	// AskUser and Ask offer the asking tools ask_user and ask.
 	AskUser, Ask bool
-	Intake       *Intake
+	// Agents are offered to the model as tools that delegate to them.
+	Agents []core.AgentID
+	Intake *Intake
 	// MaxSteps bounds the model requests of a run, MaxInputs its inputs; 0 is 30 and 20.
 	MaxSteps, MaxInputs int
 	Human               core.HumanInput
@@ -68,6 +72,15 @@ func (a *Agent) lookup(name string) (tool.Tool, bool) {
 		return nil, false
 	}
 	return a.Tools.Lookup(name)
+}
+
+// agentTool begins the name of a tool that delegates.
+const agentTool = "agent__"
+
+// delegates returns the agent that a tool name delegates to.
+func (a *Agent) delegates(name string) (core.AgentID, bool) {
+	id, ok := strings.CutPrefix(name, agentTool)
+	return core.AgentID(id), ok && slices.Contains(a.Agents, core.AgentID(id))
 }
 
 // asks reports whether name is an asking tool that the agent offers.

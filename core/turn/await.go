@@ -74,8 +74,8 @@ func (d *driver) opened(s *state) *core.Input {
 	return nil
 }
 
-// ended returns nil where every input has ended; else it opens those that are not open, in one commit
-// with the claim's release, and returns errSuspended.
+// ended returns nil where every input has ended; else it has those opened that are not open, and returns
+// errSuspended.
 func (d *driver) ended(wanting []*state) error {
 	open, pending := 0, false
 	for _, s := range wanting {
@@ -92,57 +92,105 @@ func (d *driver) ended(wanting []*state) error {
 	case open == 0 && !pending:
 		return nil
 	case open == 0:
-		return fmt.Errorf("run %s is running with an input that waits: %w", d.run.ID, ErrDamaged)
+		return errSuspended // another run of the tree goes on
 	}
-	return d.suspend(wanting)
+	return d.want(wanting)
 }
 
-// suspend opens the inputs and gives the claim back, in one transaction: nothing of the run is left here.
-func (d *driver) suspend(wanting []*state) error {
+// opening is an input to be opened for a call of a run of the tree.
+type opening struct {
+	d  *driver
+	s  *state
+	at []int // where its call stands among the calls of the tree
+}
+
+// want makes what was recorded durable and leaves the inputs to be opened when the whole tree stops.
+func (d *driver) want(wanting []*state) error {
 	d.run.Inputs += len(wanting)
 	for _, s := range wanting {
 		row := *s.row
-		row.Status, row.Waits, row.Claim = core.CallPending, s.waits, s.row.Claim
+		row.Status, row.Waits = core.CallPending, s.waits
 		if s.want.purpose == core.PurposeUnknown {
 			row.Status = core.CallExecuting // it may have run
 		}
 		s.row = &row
 		d.put(s.row)
+		d.root.opens = append(d.root.opens, opening{d, s, append(slices.Clip(d.at), row.Step, row.Index)})
 	}
-	err := d.commit(abortableThen(func(a *act) error {
-		var errs []error
-		var first core.InputID
-		for i, s := range wanting {
-			in := d.input(a, s, i+1, len(wanting))
-			if first == "" {
-				first = in.ID
-			}
-			errs = append(errs, a.tx.PutInput(in), a.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID}))
-			if len(s.want.key) > 0 {
-				row := *s.row
-				row.Asks = append(slices.Clip(row.Asks), core.Ask{Key: s.want.key, Input: in.ID})
-				errs = append(errs, a.tx.PutCall(row))
-			}
-			if in.Purpose == core.PurposeIntake {
-				a.conv.Asked = true
-				errs = append(errs, a.tx.PutConversation(a.conv))
-			}
+	if d != d.root {
+		d.run.Status = core.RunInputRequired
+		if err := d.commit(abortableThen(nil)); err != nil {
+			return err
+		}
+	}
+	return errSuspended
+}
+
+// suspend opens the inputs of the whole tree and gives the claim back, in one transaction: nothing of the
+// run is left here. Where everything was answered meanwhile, the run goes on at once.
+func (d *driver) suspend() (again bool, err error) {
+	slices.SortStableFunc(d.opens, func(x, y opening) int { return slices.Compare(x.at, y.at) })
+	err = d.commit(abortableThen(func(a *act) error {
+		opened, err := d.openAll(a)
+		if err != nil {
+			return err
+		}
+		all, err := a.treeInputs(*a.run)
+		if err != nil {
+			return err
+		}
+		live := core.Live(all)
+		if again = live == nil; again {
+			return nil
 		}
 		run := *a.run
 		run.Status = core.RunInputRequired
-		errs = append(errs,
+		o := core.Out{Kind: core.OutReply, Run: run.ID, Input: live.ID, Step: live.Draft.Step, ReplyTo: run.Message.ID}
+		if !opened { // woken for nothing: its prompt stands already
+			return errors.Join(a.tx.PutRun(run), a.release(time.Time{}))
+		}
+		return errors.Join(
 			a.tx.PutRun(run),
-			a.event(core.Event{Type: core.EventInputRequired, Run: run.ID, Input: first}),
-			a.outStop(core.Out{Kind: core.OutReply, Run: run.ID, Input: first, ReplyTo: run.Message.ID}),
+			a.event(core.Event{Type: core.EventInputRequired, Run: run.ID, Input: live.ID}),
+			a.outStop(o),
 			a.release(time.Time{}),
 		)
-		return errors.Join(errs...)
 	}))
-	if err != nil {
-		return err
+	if errors.Is(err, errAborted) {
+		return d.cancelled()
 	}
-	nudge(d.e.sweep)
-	return errSuspended
+	nudge(d.e.sweep) // a new deadline
+	return again, err
+}
+
+// openAll writes the inputs that are to be opened.
+func (d *driver) openAll(a *act) (opened bool, err error) {
+	old, err := a.treeInputs(*a.run)
+	if err != nil {
+		return false, err
+	}
+	place := 0
+	for _, in := range old {
+		place = max(place, in.Place)
+	}
+	for i, o := range d.opens {
+		in := o.d.input(a, o.s, i+1, len(d.opens))
+		in.Place = place + i + 1
+		errs := []error{a.tx.PutInput(in), a.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID})}
+		if o.s.want.key != "" {
+			row := *o.s.row
+			row.Asks = append(slices.Clip(row.Asks), core.Ask{Key: o.s.want.key, Input: in.ID})
+			errs = append(errs, a.tx.PutCall(row))
+		}
+		if in.Purpose == core.PurposeIntake {
+			a.conv.Asked = true
+			errs = append(errs, a.tx.PutConversation(a.conv))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return false, err
+		}
+	}
+	return len(d.opens) > 0, nil
 }
 
 func frame(in core.Input) core.EventType {
@@ -157,7 +205,7 @@ func (d *driver) input(a *act, s *state, nth, of int) core.Input {
 	human := d.agent.Human
 	human.ApproversOnly = human.ApproversOnly || s.dec.Asker
 	in := core.Input{
-		ID: core.InputID(d.e.id("i", a.now)), Conversation: a.conv.ID, Run: d.run.ID, Call: s.row.ID, Wait: s.waits,
+		ID: core.InputID(d.e.id("i", a.now)), Conversation: a.conv.ID, Run: d.run.ID, Agent: d.agent.ID, Call: s.row.ID, Wait: s.waits,
 		Kind: s.want.kind, State: core.InputPending, Purpose: s.want.purpose, Message: s.want.message,
 		Questions: s.want.questions, Schema: s.want.schema, URL: s.want.url,
 		Responders: core.Responders{Audience: human.Audience(d.run.Asker()), Asker: d.run.Asker()},

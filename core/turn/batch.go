@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"errors"
 	"fmt"
 
 	"parley/core"
@@ -28,10 +29,20 @@ type state struct {
 	want  *want           // what it waits on, nil for nothing
 	asks  []tool.Answered // answers to the tool's own asks
 	done  bool
+	// below says that the run it delegated to waits: since an earlier pass, or as this pass found.
+	below belowState
 	again bool // a person said to run it again although it may have run
 	// approval is the consent it carries.
 	approval *core.Approval
 }
+
+type belowState int
+
+const (
+	notBelow belowState = iota
+	waitedBefore
+	waitsNow
+)
 
 // want is an input that a call needs.
 type want struct {
@@ -127,7 +138,7 @@ func (b *batch) run() error {
 		if s.dec.Kind != core.CallAuto || s.done || s.want != nil {
 			continue
 		}
-		if err := b.runCall(s); err != nil {
+		if err := b.runCall(s); err != nil && !errors.Is(err, errSuspended) {
 			return err
 		}
 		if s.want != nil && s.want.purpose == core.PurposeUnknown {
@@ -142,7 +153,14 @@ func (b *batch) run() error {
 			if s.done {
 				continue
 			}
-			if err := b.runCall(s); err != nil {
+			if s.below == waitsNow {
+				return errSuspended // its own inputs wait
+			}
+			err := b.runCall(s)
+			if s.below == waitedBefore && errors.Is(err, errSuspended) {
+				continue // the journal has more of the others
+			}
+			if err != nil {
 				return err
 			}
 			if s.want != nil {

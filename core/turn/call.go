@@ -81,22 +81,28 @@ func (b *batch) runCall(s *state) error {
 	unknown := numbered("unknown:"+string(s.row.ID), s.waits+1)
 	changed := numbered("changed:"+string(s.row.ID), s.waits+1)
 	switch next := b.d.j.Next(); {
+	case s.dec.Type == core.ToolAgent && next != "" && next != numbered("result:"+string(s.row.ID), s.runs+1):
+		s.below = waitedBefore // the run below waited here, and the journal goes on with another call
+		return errSuspended
 	case next == unknown:
 		s.want = wantUnknown(s, unknown)
 		return nil
 	case next == changed:
 		s.want = b.wantAgain(s, changed)
 		return nil
-	case next == "":
+	case next == "" && s.dec.Type != core.ToolAgent:
 		if w, err := b.start(s, unknown, changed); w != nil || err != nil {
 			s.want = w
 			return err
 		}
 	}
 	err := b.record(s, func() (ran, error) { return b.d.call(s) })
-	if errors.Is(err, errUnsure) {
+	switch {
+	case errors.Is(err, errUnsure):
 		s.want = wantUnknown(s, unknown)
 		return nil
+	case errors.Is(err, errSuspended):
+		s.below = waitsNow
 	}
 	return err
 }
@@ -157,6 +163,9 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 
 // call runs the tool once on the frozen arguments.
 func (d *driver) call(s *state) (r ran, err error) {
+	if s.dec.Type == core.ToolAgent {
+		return d.delegate(s)
+	}
 	t, ok := d.agent.lookup(s.row.Tool)
 	if !ok {
 		return failed("The tool is gone: the call did not run."), nil

@@ -21,7 +21,42 @@ type ending struct {
 // closeRun ends the open run: every input that waits is closed, every call gets its result. What had
 // been approved does not run. The row that tells of it edits the prompts.
 func (a *act) closeRun(end ending) error {
-	calls, err := a.tx.Calls(a.run.ID)
+	for _, id := range a.run.Children {
+		child, err := a.tx.Run(id)
+		if err != nil {
+			return err
+		}
+		if err := a.closeChild(child, end); err != nil {
+			return err
+		}
+	}
+	if err := a.closeCalls(a.run.ID, end); err != nil {
+		return err
+	}
+	for _, in := range a.inputs {
+		if !in.Pending() {
+			continue
+		}
+		if err := a.closeInput(in, end); err != nil {
+			return err
+		}
+	}
+	return a.endRun(end.run, "", end.reason)
+}
+
+// closeChild ends a run below the open one.
+func (a *act) closeChild(child core.Run, end ending) error {
+	if !child.Status.Open() {
+		return nil
+	}
+	child.Status, child.Reason, child.EndedAt = end.run, end.reason, a.now
+	return errors.Join(a.closeCalls(child.ID, end), a.tx.PutRun(child), a.event(core.Event{
+		Type: core.EventRunFinished, Run: child.ID, Data: data(map[string]core.RunStatus{"status": end.run}),
+	}))
+}
+
+func (a *act) closeCalls(run core.RunID, end ending) error {
+	calls, err := a.tx.Calls(run)
 	if err != nil {
 		return err
 	}
@@ -33,28 +68,22 @@ func (a *act) closeRun(end ending) error {
 			return err
 		}
 	}
-	for _, in := range a.inputs {
-		if !in.Pending() {
-			continue
-		}
-		in.State = end.input
-		in.Settled = &core.Settled{By: end.by.By, Via: end.by.Via, At: end.by.At}
-		if err := errors.Join(a.putInput(in), a.resolved(in)); err != nil {
-			return err
-		}
-	}
-	return a.endRun(end.run, "", end.reason)
+	return nil
 }
 
 // closeCall gives a call that will not go on its one result.
 func (a *act) closeCall(c core.Call, end ending) error {
-	in := newest(a.inputs, c.ID)
+	in := newest(a.inputs, c)
 	var res core.Result
 	switch {
-	case c.Status == core.CallExecuting:
+	case c.Status == core.CallExecuting && c.Type != core.ToolAgent:
 		res = core.ResultInterrupted(c)
 	case in != nil && in.State.Settled():
 		res = core.ResultNotRun(c, *in, end.outcome)
+	case c.Child != "":
+		asked := c
+		asked.Kind = core.CallAsk // the run below asked for it
+		res = core.ResultClosed(asked, end.outcome, end.by)
 	default:
 		res = core.ResultClosed(c, end.outcome, end.by)
 	}
@@ -148,33 +177,84 @@ func (a *act) expireDue() error {
 	if a.run == nil || a.run.Status != core.RunInputRequired {
 		return nil
 	}
-	due := false
+	var due []core.Input
+	whole := false
 	for _, in := range a.inputs {
 		if in.Pending() && !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.now) {
-			due = true
-			break
+			due = append(due, in)
+			whole = whole || in.Run == a.run.ID
 		}
 	}
-	if !due {
+	if len(due) == 0 {
 		return nil
 	}
-	if !a.human.ResumeOnExpire {
-		run, in := a.run.ID, core.Live(a.inputs).ID
-		err := a.closeRun(ending{
-			run: core.RunExpired, input: core.InputExpired, call: core.CallExpired, outcome: core.OutcomeExpired,
-			by: core.Closing{At: a.now}, reason: "nobody answered in time",
-		})
+	if whole && !a.human.ResumeOnExpire {
+		run, in := a.run.ID, due[0].ID
+		err := a.closeRun(a.expired())
 		return errors.Join(err, a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: run, Input: in}), a.goOn())
 	}
-	for _, in := range a.inputs {
-		if !in.Pending() || in.ExpiresAt.IsZero() || in.ExpiresAt.After(a.now) {
-			continue
-		}
-		in.State, in.Settled = core.InputExpired, &core.Settled{At: a.now}
-		err := errors.Join(a.putInput(in), a.resolved(in), a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: in.Run, Input: in.ID}))
-		if err != nil {
+	for _, in := range due {
+		if err := a.expireOne(in); err != nil {
 			return err
 		}
 	}
-	return a.proceed()
+	err := a.outStop(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Run: a.run.ID, Input: due[0].ID})
+	return errors.Join(err, a.proceed())
+}
+
+func (a *act) expired() ending {
+	return ending{
+		run: core.RunExpired, input: core.InputExpired, call: core.CallExpired, outcome: core.OutcomeExpired,
+		by: core.Closing{At: a.now}, reason: "nobody answered in time",
+	}
+}
+
+// expireOne closes one overdue input of a run that goes on. Of a run below the open one the whole run is
+// closed, which is a result to its parent, unless its agent lets it go on.
+func (a *act) expireOne(in core.Input) error {
+	agent, ok := a.e.agents(in.Agent)
+	if in.Run == a.run.ID || ok && agent.Human.ResumeOnExpire {
+		return a.closeInput(in, a.expired())
+	}
+	runs, err := a.below(in.Run)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		for _, other := range a.inputs {
+			if other.Run == run.ID && other.Pending() {
+				if err := a.closeInput(other, a.expired()); err != nil {
+					return err
+				}
+			}
+		}
+		if err := a.closeChild(run, a.expired()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below are a child run and all runs below it.
+func (a *act) below(id core.RunID) ([]core.Run, error) {
+	var runs []core.Run
+	in := map[core.RunID]bool{id: true}
+	for _, child := range a.run.Children { // a parent stands before its children
+		run, err := a.tx.Run(child)
+		if err != nil {
+			return nil, err
+		}
+		if in[run.ID] || in[run.Parent] {
+			in[run.ID] = true
+			runs = append(runs, run)
+		}
+	}
+	return runs, nil
+}
+
+// closeInput ends an input without an answer.
+func (a *act) closeInput(in core.Input, end ending) error {
+	in.State = end.input
+	in.Settled = &core.Settled{By: end.by.By, Via: end.by.Via, At: end.by.At}
+	return errors.Join(a.putInput(in), a.resolved(in))
 }

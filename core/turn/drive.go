@@ -33,6 +33,12 @@ type driver struct {
 	hard  context.Context // running tool calls are cut after it
 	begun *core.Call      // executing was written for it in the commit that took the claim
 
+	// root is the driver of the open run, the driver itself but below it; at is its place among the calls.
+	root *driver
+	at   []int
+	// opens are the inputs that are to be opened when the whole tree stops, of the root only.
+	opens []opening
+
 	agent   *Agent
 	run     core.Run
 	j       *journal.Journal
@@ -76,6 +82,7 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 		}
 	}()
 	d := &driver{e: e, claim: c, soft: soft, hard: hard, begun: begun}
+	d.root = d
 	open, err := d.load()
 	if err != nil {
 		return false, err
@@ -90,7 +97,7 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 	case err == nil:
 		return d.finish(core.RunCompleted, "")
 	case errors.Is(err, errSuspended):
-		return false, nil
+		return d.suspend()
 	case errors.Is(err, errAborted):
 		return d.cancelled()
 	case errors.As(err, &stopped):
@@ -103,15 +110,29 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 
 // load reads the open run; open is false where nothing is to be advanced.
 func (d *driver) load() (open bool, err error) {
+	var conv core.Conversation
+	err = d.e.store.View(d.hard, d.claim.Conversation, func(r Reader) error {
+		conv, err = r.Conversation()
+		return err
+	})
+	if err != nil || conv.Open == "" {
+		return false, err
+	}
+	if err := d.read(conv.Open); err != nil {
+		return false, err
+	}
+	agent, ok := d.e.agents(d.claim.Conversation.Agent())
+	d.agent = agent
+	return ok && d.run.Status == core.RunRunning && d.run.SetAside == "", nil
+}
+
+// read loads one run with all that was recorded of it.
+func (d *driver) read(id core.RunID) error {
 	var steps []core.Step
 	var calls []core.Call
 	var inputs []core.Input
-	err = d.e.store.View(d.hard, d.claim.Conversation, func(r Reader) error {
-		conv, err := r.Conversation()
-		if err != nil || conv.Open == "" {
-			return err
-		}
-		if d.run, err = r.Run(conv.Open); err != nil {
+	err := d.e.store.View(d.hard, d.claim.Conversation, func(r Reader) (err error) {
+		if d.run, err = r.Run(id); err != nil {
 			return err
 		}
 		if steps, err = r.Journal(d.run.ID); err != nil {
@@ -124,13 +145,9 @@ func (d *driver) load() (open bool, err error) {
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("load %s: %w", d.claim.Conversation, err)
+		return fmt.Errorf("load run %s of %s: %w", id, d.claim.Conversation, err)
 	}
-	agent, ok := d.e.agents(d.claim.Conversation.Agent())
-	if d.run.ID == "" || d.run.Status != core.RunRunning || d.run.SetAside != "" || !ok {
-		return false, nil
-	}
-	d.agent, d.j = agent, journal.New(steps)
+	d.j = journal.New(steps)
 	d.calls, d.inputs = map[core.CallID]*core.Call{}, map[core.InputID]core.Input{}
 	for i := range calls {
 		d.calls[calls[i].ID] = &calls[i]
@@ -139,7 +156,7 @@ func (d *driver) load() (open bool, err error) {
 		d.inputs[in.ID] = in
 		d.sorted = append(d.sorted, in.ID)
 	}
-	return true, nil
+	return nil
 }
 
 // pickUp handles a claimed conversation without a run to advance: it starts the next message, or routes
@@ -205,8 +222,8 @@ func (d *driver) update(f func(*act) error) error {
 // commit writes the steps and calls that are not durable, with what f adds, in one transaction.
 func (d *driver) commit(f func(*act) error) error {
 	err := d.update(func(a *act) error {
-		if a.run == nil || a.run.ID != d.run.ID {
-			return fmt.Errorf("run %s is not open: %w", d.run.ID, ErrFenced)
+		if a.run == nil || a.run.ID != d.root.run.ID {
+			return fmt.Errorf("run %s is not open: %w", d.root.run.ID, ErrFenced)
 		}
 		at, steps := d.j.Pending()
 		if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
@@ -218,8 +235,10 @@ func (d *driver) commit(f func(*act) error) error {
 			}
 		}
 		run := d.run
-		run.Abort, run.Stuck = a.run.Abort, 0 // whoever wants it to stop wrote the first
-		a.run = &run
+		if run.Stuck = 0; d == d.root {
+			run.Abort, run.Children = a.run.Abort, a.run.Children // written by others
+			a.run = &run
+		}
 		if err := a.tx.PutRun(run); err != nil {
 			return err
 		}

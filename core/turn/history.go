@@ -36,6 +36,7 @@ func (d *driver) toolSpecs() []model.ToolSpec {
 			specs = append(specs, model.ToolSpec{Name: s.FullName(), Description: s.Description, Schema: s.Schema})
 		}
 	}
+	specs = append(specs, d.agentSpecs()...)
 	return append(specs, d.e.deps.AskSpecs(d.agent.AskUser, d.agent.Ask)...)
 }
 

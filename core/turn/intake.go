@@ -21,7 +21,7 @@ type verdict struct {
 // that ask, intake:answers; a run that began without an intake spends nothing.
 func (d *driver) intake() error {
 	switch next := d.j.Next(); {
-	case next != "" && next != "intake:ask", next == "" && (d.agent.Intake == nil || d.j.Len() > 0):
+	case d != d.root, next != "" && next != "intake:ask", next == "" && (d.agent.Intake == nil || d.j.Len() > 0):
 		return nil
 	}
 	live := !d.j.Replaying()

@@ -118,7 +118,7 @@ func abortableThen(f func(*act) error) func(*act) error {
 
 // checkAbort reads whether somebody wants the run to stop.
 func (d *driver) checkAbort() error {
-	run, err := d.e.store.Run(d.hard, d.run.ID)
+	run, err := d.e.store.Run(d.hard, d.root.run.ID)
 	if err == nil && run.Abort != nil {
 		return errAborted
 	}
@@ -169,6 +169,9 @@ type decision struct {
 func (d *driver) decide(c model.Call, inputs *int) decision {
 	if d.agent.asks(c.Name) {
 		return d.decideAsk(c, inputs)
+	}
+	if _, ok := d.agent.delegates(c.Name); ok {
+		return d.decideAgent(c)
 	}
 	t, ok := d.agent.lookup(c.Name)
 	if !ok {

@@ -58,7 +58,8 @@ func (e *Engine) addGlance(c core.ConversationID, run core.RunID, in core.InputI
 
 // Sent records that a row was shown, and where. The receipt rides on the next commit.
 func (e *Engine) Sent(ctx context.Context, row core.Out, r core.Receipt) error {
-	err := e.act(ctx, row.Conversation, true, func(a *act) error {
+	// Where a prompt stands must be known before its answer comes; the rest rides on the next commit.
+	err := e.act(ctx, row.Conversation, !r.Prompted, func(a *act) error {
 		if err := errors.Join(a.tx.DropOut(row.Seq), a.edited(row, r)); err != nil || row.Input == "" {
 			return err
 		}
@@ -167,7 +168,10 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 			if err != nil {
 				return err
 			}
-			s.Input, row.Run = &in, in.Run
+			s.Input = &in
+			if row.Run == "" {
+				row.Run = in.Run
+			}
 		}
 		id := row.Run
 		if id == "" {
@@ -179,7 +183,7 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 		if s.Run, err = r.Run(id); err != nil {
 			return err
 		}
-		if s.Inputs, err = r.RunInputs(id); err != nil {
+		if s.Inputs, err = treeInputs(r, s.Run); err != nil {
 			return err
 		}
 		for _, in := range s.Inputs {
@@ -187,17 +191,32 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 				s.Edits = append(s.Edits, in)
 			}
 		}
-		s.Calls, err = r.Calls(id)
+		s.Calls, err = treeCalls(r, s.Run)
 		return err
 	})
 	if err != nil {
 		return s, fmt.Errorf("load row %d of %s: %w", row.Seq, row.Conversation, err)
 	}
-	if agent, ok := e.agents(row.Conversation.Agent()); ok {
+	id := row.Conversation.Agent()
+	if s.Input != nil && s.Input.Agent != "" {
+		id = s.Input.Agent
+	}
+	s.Agent = string(id)
+	if agent, ok := e.agents(id); ok && agent.Name != "" {
 		s.Agent = agent.Name
 	}
-	if s.Agent == "" {
-		s.Agent = string(row.Conversation.Agent())
-	}
 	return s, nil
+}
+
+func treeCalls(r Reader, root core.Run) ([]core.Call, error) {
+	all, err := r.Calls(root.ID)
+	for _, id := range root.Children {
+		if err != nil {
+			return nil, err
+		}
+		var more []core.Call
+		more, err = r.Calls(id)
+		all = append(all, more...)
+	}
+	return all, err
 }

@@ -16,7 +16,11 @@ func (e *Engine) Waiting(ctx context.Context, c core.ConversationID) ([]core.Inp
 		if err != nil || conv.Open == "" {
 			return err
 		}
-		all, err := r.RunInputs(conv.Open)
+		run, err := r.Run(conv.Open)
+		if err != nil {
+			return err
+		}
+		all, err := treeInputs(r, run)
 		for _, in := range all {
 			if in.Pending() {
 				out = append(out, in)

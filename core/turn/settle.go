@@ -39,7 +39,7 @@ func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
 	if err != nil {
 		return in, nil, err
 	}
-	may := core.MayAnswer(in, a.human, s.From)
+	may := core.MayAnswer(in, a.humanFor(&in), s.From)
 	switch {
 	case s.From == "":
 		return in, core.ErrFromRequired(in.ID), nil
@@ -145,7 +145,9 @@ func (a *act) proceed() error {
 		if p, ok := core.HomePrompt(*next); ok && p.Step == next.Draft.Step {
 			return nil
 		}
-		return a.outStop(promptOf(*next))
+		o := promptOf(*next)
+		o.Run = a.run.ID
+		return a.outStop(o)
 	}
 	a.run.Status, a.run.Text = core.RunRunning, ""
 	if err := errors.Join(a.tx.PutRun(*a.run), a.wake()); err != nil {
@@ -169,7 +171,7 @@ func (a *act) begin() error {
 		if c.Done() {
 			continue
 		}
-		in := newest(a.inputs, c.ID)
+		in := newest(a.inputs, c)
 		switch {
 		case in == nil:
 			return nil
@@ -190,9 +192,9 @@ func approvalOf(in core.Input) *core.Approval {
 }
 
 // newest is the last input that a call opened, nil for none.
-func newest(inputs []core.Input, call core.CallID) *core.Input {
+func newest(inputs []core.Input, c core.Call) *core.Input {
 	for i := len(inputs) - 1; i >= 0; i-- {
-		if inputs[i].Call == call {
+		if inputs[i].Call == c.ID && inputs[i].Run == c.Run {
 			return &inputs[i]
 		}
 	}

@@ -31,8 +31,10 @@ type world struct {
 	store turn.Store
 	agent *turn.Agent
 	gone  bool // the agent is not configured
-	model func(model.Request) (model.Response, error)
-	tools map[string]*fakeTool
+	// agents are those beside the first.
+	agents map[core.AgentID]*turn.Agent
+	model  func(model.Request) (model.Response, error)
+	tools  map[string]*fakeTool
 
 	e    *turn.Engine
 	stop func()
@@ -98,7 +100,7 @@ func need() tool.Policy {
 func newWorld(t *testing.T) *world { return newWorldAt(t, t.TempDir()) }
 
 func newWorldAt(t testing.TB, dir string) *world {
-	w := &world{t: t, path: filepath.Join(dir, "parley.db"), tools: map[string]*fakeTool{}}
+	w := &world{t: t, path: filepath.Join(dir, "parley.db"), tools: map[string]*fakeTool{}, agents: map[core.AgentID]*turn.Agent{}}
 	w.agent = &turn.Agent{ID: "ops", Name: "Ops", Model: modelFunc(w.generate), Tools: toolbox{w}, AskUser: true, Ask: true, Human: core.DefaultHumanInput()}
 	w.add("db__drop", core.ToolAction, need())
 	w.add("db__read", core.ToolRead, nil)
@@ -148,6 +150,9 @@ func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
 		Store: store,
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
+			if a, ok := w.agents[id]; ok {
+				return a, true
+			}
 			return w.agent, id == "ops" && !w.gone
 		},
 		Deps: turn.Deps{Read: read, Prepare: schema.Prepare, AskSpecs: askuser.Specs, ParseAsk: parseAsk},
