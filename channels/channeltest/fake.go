@@ -3,6 +3,7 @@ package channeltest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,9 +48,7 @@ type Fake struct {
 	counts  map[core.Place]int
 	more    map[core.Place]chan struct{} // closed at the place's next message
 	failing []Failing
-	// noEdits edits fail with editErr.
-	noEdits int
-	editErr error
+	editErr []error // of the next edits
 	hold    chan struct{}
 	held    int
 	runs    int
@@ -146,10 +145,13 @@ func (f *Fake) Fail(with ...Failing) {
 }
 
 // FailEdits makes the next n edits fail.
-func (f *Fake) FailEdits(n int, err error) {
+func (f *Fake) FailEdits(n int, err error) { f.EditErrs(slices.Repeat([]error{err}, n)...) }
+
+// EditErrs makes the next edits fail with these, one after the other.
+func (f *Fake) EditErrs(errs ...error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.noEdits, f.editErr = n, err
+	f.editErr = errs
 }
 
 // Hold keeps every attempt to send waiting until release is called or its context ends.
@@ -226,9 +228,10 @@ func (f *Fake) Edit(_ context.Context, to channels.Target, message string, part 
 	if !f.dialect.Edits {
 		return channels.ErrCannotEdit
 	}
-	if f.noEdits > 0 {
-		f.noEdits--
-		return f.editErr
+	if len(f.editErr) > 0 {
+		next := f.editErr[0]
+		f.editErr = f.editErr[1:]
+		return next
 	}
 	for i := range f.shown {
 		if f.shown[i].ID == message && f.shown[i].Place == to.Place {
