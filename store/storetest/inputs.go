@@ -216,4 +216,13 @@ func prompted(e *env) {
 	e.same("a message that went", find(Conv(1), "10"), core.InputID(""))
 	e.same("a message that came", find(Conv(1), "12"), r.Input.ID)
 	e.same("a message of a closed input", find(Conv(1), "11"), r.Input.ID)
+	// A message that shows another input by now stays with that one.
+	second := Waiting(3, e.now())
+	second.Run.Conversation, second.Input.Conversation, second.Conversation.ID = Conv(1), Conv(1), Conv(1)
+	second.Input.Prompts[0] = core.Prompt{Conversation: Conv(1), Messages: []string{"12"}}
+	e.put(second)
+	r.Input.Prompts = nil
+	e.do(Conv(1), func(tx turn.Tx) error { return tx.PutInput(r.Input) })
+	e.same("a message that moved on", find(Conv(1), "12"), second.Input.ID)
+	e.same("a message of no input any more", find(Conv(1), "11"), core.InputID(""))
 }

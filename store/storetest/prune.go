@@ -102,6 +102,9 @@ func pruneKeeps(e *env) {
 	running := Waiting(2, old)
 	running.Run.Status, running.Input.State = core.RunRunning, core.InputAccepted
 	e.put(running)
+	open := e.ended(9, old)
+	open.Conversation.Open = open.Run.ID
+	e.do(Conv(9), func(tx turn.Tx) error { return tx.PutConversation(open.Conversation) })
 	unsent := e.ended(3, old)
 	edit := e.ended(4, old)
 	e.do(Conv(3), func(tx turn.Tx) error { _, err := tx.AddOut(core.Out{Run: unsent.Run.ID}); return err })
@@ -111,9 +114,20 @@ func pruneKeeps(e *env) {
 		_, err := tx.Enqueue(queued.Message)
 		return errors.Join(err, tx.MarkSeen("new"), tx.WakeAt(e.now()))
 	})
-	e.ended(6, old)
-	e.same("pruned", e.prune(e.now(), 1), 2)
-	for _, r := range []Rows{waiting, running, unsent, edit} {
+	onlyQueued := e.ended(6, old)
+	e.do(Conv(6), func(tx turn.Tx) error { _, err := tx.Enqueue(onlyQueued.Message); return err })
+	otherRow := e.ended(7, old)
+	e.do(Conv(7), func(tx turn.Tx) error { _, err := tx.AddOut(core.Out{Note: core.NoteHelp}); return err })
+	e.ended(8, old)
+	e.same("pruned", e.prune(e.now(), 1), 4)
+	for _, r := range []Rows{onlyQueued, otherRow} {
+		e.look(r.Run.Conversation, func(rd turn.Reader) error {
+			conv, err := rd.Conversation()
+			e.same("last run of a conversation in which something waits", conv.Last, r.Run.ID)
+			return err
+		})
+	}
+	for _, r := range []Rows{waiting, running, open, unsent, edit} {
 		if e.gone(r) {
 			e.Errorf("run %s went", r.Run.ID)
 		}
@@ -131,7 +145,7 @@ func pruneKeeps(e *env) {
 	})
 	e.claimOf(Conv(5))
 	rows, _, err := e.s.Outbox(e.ctx, "tg", 0)
-	if err != nil || len(rows) != 2 {
+	if err != nil || len(rows) != 3 {
 		e.Errorf("outbox: %v, %v", rows, err)
 	}
 	for _, o := range rows {
