@@ -107,7 +107,7 @@ func (a *app) together(ctx context.Context, stop func(), parts map[string]func(c
 		go func() { done <- ended{name, part(ctx)} }()
 	}
 	var errs []error
-	var bound <-chan time.Time
+	told, bound := ctx.Done(), (<-chan time.Time)(nil)
 	for left := len(parts); left > 0; left-- {
 		select {
 		case e := <-done:
@@ -115,10 +115,9 @@ func (a *app) together(ctx context.Context, stop func(), parts map[string]func(c
 				errs = append(errs, e.err)
 			}
 			a.log.Debug("a part ended", "part", e.part)
-		case <-ctx.Done():
+		case <-told:
 			left++ // nothing ended yet
-			ctx = context.WithoutCancel(ctx)
-			bound = time.After(stopBound)
+			told, bound = nil, time.After(stopBound)
 			continue
 		case <-bound:
 			a.log.Warn("stopped before everything had ended: what was in flight is in the store and goes on at the next start")

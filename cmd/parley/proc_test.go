@@ -43,7 +43,7 @@ type proc struct {
 	in    io.WriteCloser
 	lines chan string
 	seen  []string
-	log   *bytes.Buffer
+	log   *text
 	ended bool
 }
 
@@ -51,7 +51,7 @@ func start(t *testing.T, args ...string) *proc {
 	t.Helper()
 	path, err := built()
 	must(t, err)
-	p := &proc{t: t, cmd: exec.Command(path, args...), lines: make(chan string, 10000), log: &bytes.Buffer{}}
+	p := &proc{t: t, cmd: exec.Command(path, args...), lines: make(chan string, 10000), log: &text{}}
 	p.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	p.cmd.Stderr = p.log
 	p.in, err = p.cmd.StdinPipe()
@@ -77,8 +77,8 @@ func (p *proc) say(line string) {
 	}
 }
 
-// until reads lines up to the first that begins with prefix and contains text.
-func (p *proc) until(prefix, text string) string {
+// until reads lines up to the first that begins with prefix and contains words.
+func (p *proc) until(prefix, words string) string {
 	p.t.Helper()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -86,14 +86,14 @@ func (p *proc) until(prefix, text string) string {
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
-				p.t.Fatalf("the program ended before it wrote %q with %q\n%s", prefix, text, p.story())
+				p.t.Fatalf("the program ended before it wrote %q with %q\n%s", prefix, words, p.story())
 			}
 			p.seen = append(p.seen, line)
-			if strings.HasPrefix(line, prefix) && strings.Contains(line, text) {
+			if strings.HasPrefix(line, prefix) && strings.Contains(line, words) {
 				return line
 			}
 		case <-late.C:
-			p.t.Fatalf("no line %q with %q\n%s", prefix, text, p.story())
+			p.t.Fatalf("no line %q with %q\n%s", prefix, words, p.story())
 		}
 	}
 }
@@ -135,6 +135,24 @@ func (p *proc) rest() {
 
 func (p *proc) story() string {
 	return strings.Join(p.seen, "\n") + "\nlog:\n" + p.log.String()
+}
+
+// text is what one goroutine writes and another may read meanwhile.
+type text struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
 }
 
 // effectLines reads an effects file; a file that is not there has none.
