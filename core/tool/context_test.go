@@ -22,7 +22,7 @@ func asked(t *testing.T, err error) tool.Asked {
 func TestAsksEachGetTheirOwnAnswer(t *testing.T) {
 	t.Parallel()
 	var answers []tool.Answered
-	attempt := func() *tool.Context { return tool.NewContext(t.Context(), "r/c", tool.Identity{}, answers) }
+	attempt := func() *tool.Context { return tool.NewContext(t.Context(), "r/c", tool.Identity{}, answers, nil) }
 	accept, decline := core.Answer{Action: core.ActionAccept}, core.Answer{Action: core.ActionDecline, Reason: "no"}
 
 	_, err := attempt().Confirm("Sure?")
@@ -59,14 +59,14 @@ func TestAskDecodesFieldsAndDeclines(t *testing.T) {
 		Wipe bool
 		N    int
 	}
-	err := tool.NewContext(t.Context(), "k", tool.Identity{}, nil).Ask("Fill in", schema, &into)
+	err := tool.NewContext(t.Context(), "k", tool.Identity{}, nil, nil).Ask("Fill in", schema, &into)
 	a := asked(t, err)
 	if a.Kind != core.KindForm || string(a.Schema) != string(schema) {
 		t.Errorf("asked %+v", a)
 	}
 	fields := map[string]json.RawMessage{"wipe": json.RawMessage("true"), "n": json.RawMessage("7")}
 	given := tool.Answered{Key: a.Key, Answer: core.Answer{Action: core.ActionAccept, Fields: fields}}
-	ctx := tool.NewContext(t.Context(), "k", tool.Identity{Actor: "local:ana"}, []tool.Answered{given})
+	ctx := tool.NewContext(t.Context(), "k", tool.Identity{Actor: "local:ana"}, []tool.Answered{given}, nil)
 	if err := ctx.Ask("Fill in", schema, &into); err != nil || !into.Wipe || into.N != 7 {
 		t.Errorf("%+v, %v", into, err)
 	}
@@ -74,7 +74,7 @@ func TestAskDecodesFieldsAndDeclines(t *testing.T) {
 		t.Error("the context lost its key or identity")
 	}
 	given.Answer, given.By = core.Answer{Action: core.ActionDecline, Reason: "why"}, "local:ana"
-	err = tool.NewContext(t.Context(), "k", tool.Identity{}, []tool.Answered{given}).Ask("Fill in", schema, &into)
+	err = tool.NewContext(t.Context(), "k", tool.Identity{}, []tool.Answered{given}, nil).Ask("Fill in", schema, &into)
 	var declined *tool.ErrDeclined
 	if !errors.As(err, &declined) || declined.By != "local:ana" || declined.Error() != "declined by local:ana: why" {
 		t.Errorf("declined: %v", err)
@@ -83,20 +83,20 @@ func TestAskDecodesFieldsAndDeclines(t *testing.T) {
 
 func TestRequireURL(t *testing.T) {
 	t.Parallel()
-	a := asked(t, tool.NewContext(t.Context(), "k", tool.Identity{}, nil).RequireURL("https://x.test/a", "Connect"))
+	a := asked(t, tool.NewContext(t.Context(), "k", tool.Identity{}, nil, nil).RequireURL("https://x.test/a", "Connect"))
 	if a.Kind != core.KindURL || a.URL != "https://x.test/a" || a.Message != "Connect" {
 		t.Errorf("asked %+v", a)
 	}
 	done := []tool.Answered{{Key: a.Key, Answer: core.Answer{Action: core.ActionAccept}}}
-	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done).RequireURL("https://x.test/a", "Connect"); err != nil {
+	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done, nil).RequireURL("https://x.test/a", "Connect"); err != nil {
 		t.Error(err)
 	}
-	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done).RequireURL("https://x.test/b", "Connect"); err == nil {
+	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done, nil).RequireURL("https://x.test/b", "Connect"); err == nil {
 		t.Error("another address took the answer")
 	}
 	done[0].Answer.Action = core.ActionDecline
 	var declined *tool.ErrDeclined
-	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done).RequireURL("https://x.test/a", "Connect"); !errors.As(err, &declined) {
+	if err := tool.NewContext(t.Context(), "k", tool.Identity{}, done, nil).RequireURL("https://x.test/a", "Connect"); !errors.As(err, &declined) {
 		t.Errorf("declined: %v", err)
 	}
 }

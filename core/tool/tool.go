@@ -77,6 +77,7 @@ type Context struct {
 	identity Identity
 	answers  []Answered
 	next     int
+	wait     func(Asked) (Answered, error)
 }
 
 // Answered is a settled ask of an earlier attempt.
@@ -84,11 +85,14 @@ type Answered struct {
 	Key    string // Asked.Key of the ask it answers
 	Answer core.Answer
 	By     core.PersonID
+	// State is Asked.State of the ask.
+	State json.RawMessage
 }
 
 // NewContext returns the context of one attempt. Only the engine calls it.
-func NewContext(ctx context.Context, key string, identity Identity, answers []Answered) *Context {
-	return &Context{Context: ctx, key: key, identity: identity, answers: answers}
+// wait asks while the call goes on; nil where nothing can.
+func NewContext(ctx context.Context, key string, identity Identity, answers []Answered, wait func(Asked) (Answered, error)) *Context {
+	return &Context{Context: ctx, key: key, identity: identity, answers: answers, wait: wait}
 }
 
 // IdempotencyKey is the same at every attempt of this call and at no other call.
@@ -135,6 +139,28 @@ func (c *Context) RequireURL(url, message string) error {
 	return nil
 }
 
+// Answers are the asks of this call that were answered at earlier attempts, in the order they were asked.
+func (c *Context) Answers() []Answered { return c.answers }
+
+// Elicit asks with a state that is kept beside the ask, never shown, and given back with the answer: for
+// sources that continue a call by a token of their own. It returns as Confirm does.
+func (c *Context) Elicit(a Asked) (Answered, error) { return c.ask(a) }
+
+// Wait asks while the call goes on, for a source that can neither be dropped nor called again: the call
+// holds what it holds until the person answers or its context ends. It fails with ErrUnanswered where the
+// input ended without an answer, and never takes that for a decline.
+func (c *Context) Wait(a Asked) (Answered, error) {
+	a.Key = a.key(c.next)
+	c.next++
+	if c.wait == nil {
+		return Answered{}, ErrUnanswered
+	}
+	return c.wait(a)
+}
+
+// ErrUnanswered says that nobody answered an ask of a call that went on meanwhile.
+var ErrUnanswered = errors.New("nobody answered while the call could wait")
+
 func (c *Context) ask(a Asked) (Answered, error) {
 	a.Key = a.key(c.next)
 	c.next++
@@ -153,6 +179,8 @@ type Asked struct {
 	Message string          `json:"message,omitempty"`
 	Schema  json.RawMessage `json:"schema,omitempty"` // nil for a confirmation
 	URL     string          `json:"url,omitempty"`
+	// State is the source's own; it is stored, never shown and never told to the model.
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 // key is the ask's position and content: several asks of one tool each get their own answer.

@@ -116,6 +116,49 @@ func TestSecretIsNotAskedInSharedChat(t *testing.T) {
 	})
 }
 
+func TestAskWhileTheCallGoesOn(t *testing.T) {
+	for answer, want := range map[string]string{
+		"yes":            "accept",
+		"no":             "decline",
+		"something else": "", // superseded: never a decline
+	} {
+		t.Run(answer, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				f := w.add("mcp__live", core.ToolAction, nil)
+				var got string
+				var failure error
+				f.run = func(ctx *tool.Context, _ json.RawMessage) (string, error) {
+					a, err := ctx.Wait(tool.Asked{Kind: core.KindForm, Message: "Sure?"})
+					got, failure = string(a.Answer.Action), err
+					return "went on", err
+				}
+				w.model = func(r model.Request) (model.Response, error) {
+					if r.Messages[len(r.Messages)-1].Text == "something else" {
+						return model.Response{Text: "hello", Stop: model.StopEnd}, nil
+					}
+					return script(calls("", `mcp__live {}`))(r)
+				}
+				w.start()
+				w.send(w.message(ana, "go"))
+				w.pass(24 * time.Hour)
+				if in := w.waiting(); len(in) != 1 || in[0].Kind != core.KindForm {
+					t.Fatalf("waiting %+v", in)
+				}
+				w.say(ana, answer)
+				if got != want || (want == "") != errors.Is(failure, tool.ErrUnanswered) {
+					t.Errorf("the tool got %q, %v", got, failure)
+				}
+				if n := f.ran(); n != 1 {
+					t.Errorf("called %d times", n)
+				}
+				if lines := w.lines(); lines[len(lines)-1] == "" || len(w.waiting()) != 0 {
+					t.Errorf("shown %q", lines)
+				}
+			})
+		})
+	}
+}
+
 func TestMalformedSetParksNobody(t *testing.T) { // FM-01
 	inBubble(t, func(t *testing.T, w *world) {
 		q := `{"prompt":"Same?","options":[{"label":"a"},{"label":"b"}]}`

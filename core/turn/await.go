@@ -273,7 +273,7 @@ func (b *batch) settled(s *state, w waited, live bool) error {
 	case want.kind == core.KindQuestion:
 		b.answered(s, in, live)
 	default:
-		s.asks = append(s.asks, tool.Answered{Key: want.key, Answer: *w.Settled.Answer, By: w.Settled.By})
+		s.asks = append(s.asks, tool.Answered{Key: want.key, Answer: *w.Settled.Answer, By: w.Settled.By, State: want.state})
 	}
 	return nil
 }

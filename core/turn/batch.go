@@ -53,6 +53,7 @@ type want struct {
 	schema    []byte
 	url       string
 	key       string // of the tool's ask
+	state     []byte // the tool's own, kept beside it
 	// mark is the step recorded before the wait, "" for none; wait the name of the wait's own step.
 	mark, wait string
 }

@@ -144,7 +144,7 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 	}
 	s.runs++
 	if r.Ask != nil {
-		s.want = &want{kind: r.Ask.Kind, message: r.Ask.Message, schema: r.Ask.Schema, url: r.Ask.URL, key: r.Ask.Key}
+		s.want = &want{kind: r.Ask.Kind, message: r.Ask.Message, schema: r.Ask.Schema, url: r.Ask.URL, key: r.Ask.Key, state: r.Ask.State}
 		return nil
 	}
 	if r.Result == nil {
@@ -194,7 +194,7 @@ func (d *driver) attempt(t tool.Tool, s *state, id tool.Identity) (out string, e
 	const tries = 3
 	wait := 500 * time.Millisecond
 	for n := 1; ; n++ {
-		out, err = safely(t, tool.NewContext(d.hard, s.row.Key(), id, s.asks), s.row.Arguments)
+		out, err = safely(t, tool.NewContext(d.hard, s.row.Key(), id, s.asks, d.waiter(s)), s.row.Arguments)
 		retry := errors.Is(err, tool.ErrNotStarted) || s.safe() && errors.Is(err, tool.ErrUnknownOutcome)
 		if !retry || n == tries {
 			return out, err

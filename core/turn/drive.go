@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/core"
@@ -18,6 +19,7 @@ var (
 	errSuspended = errors.New("suspended: waits for a person")
 	errAborted   = errors.New("aborted")
 	errStopping  = errors.New("stopping")
+	errClosed    = errors.New("the run was closed from outside") // while a call of it waited for a person
 )
 
 // failedError ends a run as failed, with the sentence that the chat is told.
@@ -48,6 +50,7 @@ type driver struct {
 	earlier []model.Message // of the conversation before this run; nil: not read yet
 	msgs    []model.Message // of this run
 	dirty   []*core.Call    // rows to be written with the next commit
+	waiting sync.Mutex      // one input at a time is opened by calls that go on
 }
 
 // drive advances a claimed conversation until it waits, has nothing to do, or the engine stops.
@@ -100,6 +103,8 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 		return d.suspend()
 	case errors.Is(err, errAborted):
 		return d.cancelled()
+	case errors.Is(err, errClosed):
+		return d.pickUp()
 	case errors.As(err, &stopped):
 		return d.stop(stopped.by)
 	case errors.As(err, &failed):
@@ -204,7 +209,7 @@ func (d *driver) update(f func(*act) error) error {
 		if err == nil {
 			d.e.lookAt(a.now, a.due)
 		}
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, errClosed) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
 			d.e.news.tell(d.claim.Conversation)
 			return err
 		}
@@ -223,7 +228,7 @@ func (d *driver) update(f func(*act) error) error {
 func (d *driver) commit(f func(*act) error) error {
 	err := d.update(func(a *act) error {
 		if a.run == nil || a.run.ID != d.root.run.ID {
-			return fmt.Errorf("run %s is not open: %w", d.root.run.ID, ErrFenced)
+			return errClosed
 		}
 		at, steps := d.j.Pending()
 		if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
@@ -298,7 +303,7 @@ func (d *driver) cancelled() (again bool, err error) {
 	err = d.update(func(a *act) error {
 		again = false
 		if a.run == nil || a.run.Abort == nil {
-			return fmt.Errorf("run %s is not to be aborted: %w", d.run.ID, ErrFenced)
+			return errClosed
 		}
 		if err := d.flush(a); err != nil {
 			return err

@@ -24,7 +24,7 @@ func drop(_ *tool.Context, in dropArgs) (string, error) {
 
 func call(t *testing.T, x tool.Tool, args string) (string, error) {
 	t.Helper()
-	return x.Call(tool.NewContext(t.Context(), "k", tool.Identity{}, nil), json.RawMessage(args))
+	return x.Call(tool.NewContext(t.Context(), "k", tool.Identity{}, nil, nil), json.RawMessage(args))
 }
 
 func TestNewMakesTheSpec(t *testing.T) {

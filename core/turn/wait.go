@@ -1,0 +1,83 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/core"
+	"parley/core/tool"
+)
+
+// waiter lets a tool ask while its call goes on. The claim stays held, and the call with it; a source that
+// can be called again asks by ending its call instead.
+func (d *driver) waiter(s *state) func(tool.Asked) (tool.Answered, error) {
+	return func(a tool.Asked) (tool.Answered, error) {
+		if r := d.asked(a); r.Result != nil {
+			return tool.Answered{}, errors.New(r.Result.Content)
+		}
+		id, err := d.openHere(s, a)
+		if err != nil {
+			return tool.Answered{}, err
+		}
+		in, err := d.follow(d.hard, id)
+		if err != nil {
+			return tool.Answered{}, err
+		}
+		if in.Settled == nil || in.Settled.Answer == nil {
+			return tool.Answered{}, tool.ErrUnanswered
+		}
+		return tool.Answered{Key: a.Key, Answer: *in.Settled.Answer, By: in.Settled.By}, nil
+	}
+}
+
+// openHere opens an input of a call that goes on: in one transaction with its prompt, the claim stays held.
+func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
+	d.waiting.Lock()
+	defer d.waiting.Unlock()
+	err = d.update(func(ac *act) error {
+		if ac.run == nil || ac.run.ID != d.root.run.ID {
+			return errClosed
+		}
+		if ac.run.Abort != nil {
+			return errAborted
+		}
+		place := 0
+		for _, in := range ac.inputs {
+			place = max(place, in.Place)
+		}
+		asking := *s
+		asking.want = &want{kind: a.Kind, message: a.Message, schema: a.Schema, url: a.URL}
+		asking.waits = place + 1000 // apart from the waits that end a call
+		in := d.input(ac, &asking, 1, 1)
+		in.Place, id = place+1, in.ID
+		ac.run.Status = core.RunInputRequired
+		ac.run.Inputs++
+		return errors.Join(ac.tx.PutInput(in), ac.tx.PutRun(*ac.run),
+			ac.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID}),
+			ac.event(core.Event{Type: core.EventInputRequired, Run: ac.run.ID, Input: in.ID}),
+			ac.prompt(in))
+	})
+	if err != nil {
+		return "", fmt.Errorf("ask while %s goes on: %w", s.row.Tool, err)
+	}
+	d.run.Inputs++
+	nudge(d.e.sweep)
+	return id, nil
+}
+
+// follow waits until an input has ended.
+func (d *driver) follow(ctx context.Context, id core.InputID) (core.Input, error) {
+	for {
+		news := d.e.news.wait(string(d.claim.Conversation))
+		in, err := d.e.store.Input(ctx, id)
+		if err != nil || !in.Pending() {
+			return in, err
+		}
+		select {
+		case <-ctx.Done():
+			return in, tool.ErrUnanswered
+		case <-news:
+		}
+	}
+}
