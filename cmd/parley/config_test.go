@@ -158,9 +158,9 @@ func TestConfigRefuses(t *testing.T) {
 	}
 }
 
-// TestPeople is CF-04, AU-06 and AU-08: each way to write a person is accepted by a rule or refused with
+// TestPeopleCF04AU06AU08 is CF-04, AU-06 and AU-08: each way to write a person is accepted by a rule or refused with
 // the entry and the expected form.
-func TestPeople(t *testing.T) {
+func TestPeopleCF04AU06AU08(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"slack:U1", "slack:U0123", "slack:W0123", "slack:T01/U0123", "slack:E01/W0123", "telegram:42", "discord:8142", "discord:18446744073709551615", "local:alice", "local:Ana-2", "api:deploy"} {
 		if _, err := person(good); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -135,16 +136,47 @@ func TestStopsOnASignal(t *testing.T) {
 	wantDrops(t, store, 1, p.story())
 }
 
-// TestTheFileHasOneHolder names who holds it.
+// TestTheFileHasOneHolder (DU-16, CF-06): a second program on the file ends at once and says who holds it,
+// also by another name of the same file.
 func TestTheFileHasOneHolder(t *testing.T) {
 	t.Parallel()
-	store := filepath.Join(t.TempDir(), "demo.db")
+	dir := t.TempDir()
+	store, link := filepath.Join(dir, "demo.db"), filepath.Join(dir, "link.db")
+	must(t, os.Symlink(store, link))
 	p := start(t, "demo", "--store", store)
 	p.say("hello")
 	p.until("say:", "Hello")
-	code, _, errs := runIn([]string{"demo", "--store", store}, "hello")
-	if code != exitFailed || !strings.Contains(errs, "holds its lock") || !strings.Contains(errs, "hint: one program at a time") {
-		t.Errorf("exit code %d: %s", code, errs)
+	for _, name := range []string{store, link} {
+		code, _, errs := runIn([]string{"demo", "--store", name}, "hello")
+		if code != exitFailed || !strings.Contains(errs, name) || !strings.Contains(errs, "holds its lock") || !strings.Contains(errs, "hint: one program at a time") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
 	}
 	p.kill()
+}
+
+// TestExpires (EX-02, EX-03, EX-07): nobody answers in time; the program is not even running then. The next
+// start says so by itself, and a late yes runs nothing.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config, store := filepath.Join(dir, "config.json"), filepath.Join(dir, "p.db")
+	must(t, os.WriteFile(config, []byte(`{
+	  "store": {"path": "p.db"},
+	  "models": {"m": {"provider": "scripted"}},
+	  "agents": {"ops": {"model": "m", "builtins": ["demo"], "humanInput": {"expiresInSeconds": 1}}}
+	}`), 0o600))
+	args := []string{"chat", "--config", config, "--agent", "ops", "--as", "local:ana"}
+	p := start(t, args...)
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	p.kill()
+	p = start(t, args...)
+	p.until("note:", "in time")
+	p.say("yes")
+	p.until("say:", "Nothing is waiting")
+	if code := p.end(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, p.story())
+	}
+	wantDrops(t, store, 0, p.story())
 }

@@ -69,6 +69,16 @@ func (b *bot) says(text string) telegramtest.Message {
 	return found
 }
 
+// count is how many messages of the bot have the text.
+func (b *bot) count(text string) (n int) {
+	for _, m := range b.server.Sent(b.chat) {
+		if strings.Contains(m.Text, text) {
+			n++
+		}
+	}
+	return n
+}
+
 func (b *bot) wait(what string, cond func() bool) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -280,6 +290,26 @@ func TestTelegramWebhook(t *testing.T) {
 	if code := b.serve.end(syscall.SIGTERM); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, b.serve.story())
 	}
+	b.done(1)
+}
+
+// TestTelegramRestartsShowNothingTwice (DU-22): a prompt that is known to stand in the chat is not sent again.
+func TestTelegramRestartsShowNothingTwice(t *testing.T) {
+	t.Parallel()
+	b := newBot(t)
+	b.server.Say(ana, b.chat, deleteIt)
+	b.asked()
+	for i := range 3 {
+		b.serve.kill()
+		b.start()
+		b.server.Say(ana, b.chat, "/help")
+		b.wait("help is given", func() bool { return b.count("Write what you need") > i })
+	}
+	if n := b.count("Run db__drop?"); n != 1 {
+		t.Errorf("the question stands there %d times", n)
+	}
+	b.server.Say(ana, b.chat, "yes")
+	b.says("Done: the database staging is gone.")
 	b.done(1)
 }
 
