@@ -33,12 +33,12 @@ func PlacesOf(tag string) *Places {
 		return p.(*Places)
 	}
 	p := &Places{Numbers: map[string]Place{}, Letters: map[string]Place{}}
-	p.add(l)
-	if l.Tag != "en" {
-		p.add(For("en"))
-	}
+	p.add(For("en"))
 	for _, c := range l.Clash {
 		delete(p.Numbers, c)
+	}
+	if l.Tag != "en" {
+		p.add(l)
 	}
 	got, _ := places.LoadOrStore(l.Tag, p)
 	return got.(*Places)
