@@ -72,6 +72,8 @@ func brokenRules(waiting, ended storetest.Rows) map[string]byHand {
 	in2.Settled = nil
 	by.By = ""
 	accepted.Settled = &by
+	orphan, parent, childWaits := run, run, ended.Run
+	orphan.Parent, parent.Children, childWaits.Children = "r0", []core.RunID{"r0"}, []core.RunID{run.ID}
 	lost := run
 	lost.Conversation = "no|such|place"
 	again := core.Step{Name: waiting.Steps[0].Name}
@@ -86,6 +88,9 @@ func brokenRules(waiting, ended storetest.Rows) map[string]byHand {
 		"journal with a hole":                  {gone(bJournal, key(nil).str(string(run.ID)).seq(0)), "I7: run"},
 		"step name twice":                      {row(bJournal, key(nil).str(string(run.ID)).seq(2), again), "I7: run"},
 		"steps of no run":                      {row(bJournal, key(nil).str("r0").seq(0), core.Step{}), "reference: journal"},
+		"child of no run":                      {row(bRun, id(string(run.ID)), orphan), "reference: run"},
+		"child gone":                           {row(bRun, id(string(run.ID)), parent), "reference: run"},
+		"ended run whose child waits":          {row(bRun, id(string(childWaits.ID)), childWaits), "I2: run"},
 		"open run gone":                        {gone(bRun, id(string(run.ID))), "reference: conversation"},
 		"call of no run":                       {gone(bRun, id(string(call.Run))), "reference: call"},
 		"input of no call":                     {gone(bCall, callKey(in.Run, in.Call)), "reference: input"},

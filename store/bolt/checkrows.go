@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"slices"
+
 	"parley/core"
 )
 
@@ -15,7 +17,7 @@ func (c *checker) conversations() error {
 		if v.Open == "" {
 			return nil
 		}
-		run, ok, err := lookup[core.Run](c.tx, bRun, key(nil).id(string(v.Open)))
+		run, ok, err := c.run(v.Open)
 		switch {
 		case err != nil: // found as a row
 		case !ok:
@@ -34,16 +36,16 @@ func (c *checker) runs() error {
 		if string(k) != valid(string(r.ID)) {
 			c.find("row", bRun, k, "the row names itself %q", r.ID)
 		}
-		conv, ok, err := lookup[core.Conversation](c.tx, bConversation, key(nil).id(string(r.Conversation)))
-		switch {
-		case err != nil:
-		case !ok && r.Status.Open():
-			c.find("reference", bRun, k, "its conversation %q is not there", r.Conversation)
-		case ok && r.Status.Open() && conv.Open != r.ID:
-			c.find("I1", bRun, k, "it is %s, but the open run of %q is %q", r.Status, conv.ID, conv.Open)
+		if err := c.place(k, r); err != nil {
+			return err
 		}
-		if before, ok, _ := lookup[core.Run](c.tx, bRun, key(nil).id(string(r.Before))); r.Before != "" && ok && before.Conversation != r.Conversation {
+		if before, ok, _ := c.run(r.Before); r.Before != "" && ok && before.Conversation != r.Conversation {
 			c.find("reference", bRun, k, "the run before it, %q, belongs to %q", r.Before, before.Conversation)
+		}
+		for _, id := range r.Children {
+			if child, ok, err := c.run(id); err == nil && (!ok || child.Parent == "") {
+				c.find("reference", bRun, k, "its child %q is not there", id)
+			}
 		}
 		if err := c.pending(k, r); err != nil {
 			return err
@@ -52,10 +54,64 @@ func (c *checker) runs() error {
 	})
 }
 
-// pending checks I2 and that every input in the run's list is there.
+// run reads a run; one that cannot be read was found as a row.
+func (c *checker) run(id core.RunID) (core.Run, bool, error) {
+	return lookup[core.Run](c.tx, bRun, key(nil).id(string(id)))
+}
+
+// place checks that an open run is its conversation's one open run, or one of those below that (I1).
+func (c *checker) place(k []byte, r core.Run) error {
+	parent, ok, err := c.run(r.Parent)
+	switch {
+	case r.Parent == "" || err != nil:
+	case !ok:
+		c.find("reference", bRun, k, "its parent %q is not there", r.Parent)
+	case parent.Conversation != r.Conversation:
+		c.find("reference", bRun, k, "its parent %q belongs to %q", r.Parent, parent.Conversation)
+	}
+	if !r.Status.Open() {
+		return nil
+	}
+	conv, ok, err := lookup[core.Conversation](c.tx, bConversation, key(nil).id(string(r.Conversation)))
+	switch {
+	case err != nil:
+		return nil
+	case !ok:
+		c.find("reference", bRun, k, "its conversation %q is not there", r.Conversation)
+		return nil
+	}
+	below := false
+	if open, ok, err := c.run(conv.Open); r.Parent != "" && ok && err == nil {
+		below = slices.Contains(open.Children, r.ID)
+	}
+	if conv.Open != r.ID && !below {
+		c.find("I1", bRun, k, "it is %s, but the open run of %q is %q", r.Status, conv.ID, conv.Open)
+	}
+	return nil
+}
+
+// pending checks I2 and that every input in the run's list is there. A child goes on with its root: it may
+// still be marked as waiting once the last answer has come.
 func (c *checker) pending(k []byte, r core.Run) error {
-	waits := false
-	err := c.tx.scan(bInputRun, key(nil).str(string(r.ID)), nil, func(_, id []byte) (bool, error) {
+	waits, err := c.waits(k, r.ID)
+	for _, child := range r.Children {
+		if err != nil || waits {
+			break
+		}
+		waits, err = c.waits(k, child)
+	}
+	switch {
+	case waits && r.Status != core.RunInputRequired && (r.Parent == "" || !r.Status.Open()):
+		c.find("I2", bRun, k, "it is %s and has a pending input", r.Status)
+	case !waits && r.Status == core.RunInputRequired && r.Parent == "":
+		c.find("I2", bRun, k, "it is %s and has no pending input", r.Status)
+	}
+	return err
+}
+
+// waits reports whether a run has a pending input of its own.
+func (c *checker) waits(k []byte, run core.RunID) (waits bool, err error) {
+	err = c.tx.scan(bInputRun, key(nil).str(string(run)), nil, func(_, id []byte) (bool, error) {
 		in, ok, err := lookup[core.Input](c.tx, bInput, id)
 		if err == nil && !ok {
 			c.find("reference", bRun, k, "its input %q is not there", id)
@@ -63,13 +119,7 @@ func (c *checker) pending(k []byte, r core.Run) error {
 		waits = waits || ok && in.Pending()
 		return true, nil
 	})
-	switch {
-	case waits && r.Status != core.RunInputRequired:
-		c.find("I2", bRun, k, "it is %s and has a pending input", r.Status)
-	case !waits && r.Status == core.RunInputRequired:
-		c.find("I2", bRun, k, "it is %s and has no pending input", r.Status)
-	}
-	return err
+	return waits, err
 }
 
 // journal checks that steps follow each other and that no name occurs twice (I7).
@@ -111,7 +161,7 @@ func (c *checker) calls() error {
 		if string(k) != string(callKey(call.Run, call.ID)) {
 			c.find("row", bCall, k, "the row names itself %q of run %q", call.ID, call.Run)
 		}
-		run, ok, err := lookup[core.Run](c.tx, bRun, key(nil).id(string(call.Run)))
+		run, ok, err := c.run(call.Run)
 		switch {
 		case err != nil:
 		case !ok:
@@ -121,6 +171,9 @@ func (c *checker) calls() error {
 		}
 		if call.Done() && (call.Status == core.CallPending || call.Status == core.CallExecuting) {
 			c.find("I4", bCall, k, "it has a result and is %s", call.Status)
+		}
+		if call.Child != "" && !c.has(bRun, string(call.Child)) {
+			c.find("reference", bCall, k, "run %q is not there", call.Child)
 		}
 		var named []core.InputID
 		if call.Approval != nil {
@@ -143,7 +196,7 @@ func (c *checker) inputs() error {
 		if string(k) != valid(string(in.ID)) {
 			c.find("row", bInput, k, "the row names itself %q", in.ID)
 		}
-		run, ok, err := lookup[core.Run](c.tx, bRun, key(nil).id(string(in.Run)))
+		run, ok, err := c.run(in.Run)
 		switch {
 		case err != nil:
 		case !ok:
@@ -196,8 +249,10 @@ func (c *checker) unsent() error {
 		if o.Run != "" && !c.has(bRun, string(o.Run)) {
 			c.find("reference", bOut, k, "run %q is not there", o.Run)
 		}
-		if o.Input != "" && !c.has(bInput, string(o.Input)) {
-			c.find("reference", bOut, k, "input %q is not there", o.Input)
+		for _, id := range append([]core.InputID{o.Input}, o.Edits...) {
+			if id != "" && !c.has(bInput, string(id)) {
+				c.find("reference", bOut, k, "input %q is not there", id)
+			}
 		}
 		return nil
 	})

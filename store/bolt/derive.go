@@ -53,6 +53,9 @@ func inputEntries(in core.Input) []entry {
 			out = append(out, e)
 		}
 	}
+	if in.Agent != "" { // the agent that asks, which the conversation's may have delegated to
+		add(entry{b: bInputAgent, k: key(nil).str(string(in.Agent)).raw(place)})
+	}
 	for _, p := range in.Responders.Audience {
 		add(entry{b: bInputWho, k: key(nil).str(string(p)).raw(place)})
 	}
@@ -67,9 +70,10 @@ func inputEntries(in core.Input) []entry {
 	return out
 }
 
-// runEntries index an ended run by its end; by its beginning, should its end not be known.
+// runEntries index an ended run by its end; by its beginning, should its end not be known. A child stays
+// as long as its root and goes with it.
 func runEntries(r core.Run) []entry {
-	if r.Status.Open() {
+	if r.Status.Open() || r.Parent != "" {
 		return nil
 	}
 	at := r.EndedAt

@@ -14,13 +14,13 @@
 //	meta          "format", "version"
 //	conversation  id                            row
 //	run           id                            row
-//	ended         time id                       ended runs by their end, for Prune
+//	ended         time id                       ended root runs by their end, for Prune
 //	journal       str(run) seq                  step
 //	call          str(run) id                   row
 //	input         id                            row
 //	input.run     str(run) seq = id             the inputs of a run as they were opened
 //	input.state   state time id                 by state, then creation
-//	input.agent   str(agent) state time id
+//	input.agent   str(agent) state time id     the conversation's agent, and the one that asks
 //	input.who     str(person) state time id     one for each of the audience
 //	input.conv    str(conversation) state time id
 //	input.due     time id                       pending inputs that expire

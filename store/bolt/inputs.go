@@ -20,7 +20,8 @@ func limitOr(limit int) int {
 	return limit
 }
 
-// Inputs is a page of inputs by creation, then id. The page begins at a key, so it costs the same
+// Inputs is a page of inputs by creation, then id. An input belongs to the agent that asks and to the one
+// that its conversation is with. The page begins at a key, so it costs the same
 // however many inputs stand before it.
 func (s *Store) Inputs(ctx context.Context, f turn.InputFilter) (page []core.Input, next string, err error) {
 	if f.State == "" {
@@ -98,7 +99,7 @@ func (t *tx) runCandidates(f turn.InputFilter, after []byte) ([]core.Input, erro
 
 func selects(f turn.InputFilter, in core.Input) bool {
 	return in.State == f.State &&
-		(f.Agent == "" || f.Agent == in.Conversation.Agent()) &&
+		(f.Agent == "" || f.Agent == in.Agent || f.Agent == in.Conversation.Agent()) &&
 		(f.Run == "" || f.Run == in.Run) &&
 		(f.Conversation == "" || f.Conversation == in.Conversation) &&
 		(f.Responder == "" || slices.Contains(in.Responders.Audience, f.Responder))

@@ -159,7 +159,7 @@ type eager struct{ turn.Store }
 
 func (s eager) Update(ctx context.Context, at turn.Scope, f func(turn.Tx) error) error {
 	if at.Lazy {
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		at.Lazy = false
 	}
 	return s.Store.Update(ctx, at, f)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core"
@@ -13,7 +14,7 @@ import (
 // pruneKeys is how many deduplication keys and how many events without a run one transaction removes.
 const pruneKeys = 1000
 
-// Prune removes what ended before the given time: up to limit runs (0: 50) with their steps, calls, inputs
+// Prune removes what ended before the given time: up to limit runs (0: 50) with the runs below them, their steps, calls, inputs
 // and events, then deduplication keys and events of no run. A conversation that has nothing left, and
 // nothing to remember, goes with its last run. Open runs, pending inputs, queued messages and whatever an
 // unsent row names stay. It returns how many runs went.
@@ -76,34 +77,56 @@ func (t *tx) pruneRuns(before time.Time, limit int) (n int, err error) {
 		}
 	}
 	for _, run := range gone {
-		if err := t.dropRun(run); err != nil {
+		if err := t.dropTree(run); err != nil {
 			return 0, err
 		}
 	}
 	return len(gone), nil
 }
 
-// mayGo reports whether nothing that waits belongs to an ended run.
-func (t *tx) mayGo(run core.Run) (bool, error) {
-	t.conv = run.Conversation
+// tree is a root run with the runs below it, as far as they are there.
+func (t *tx) tree(root core.Run) ([]core.Run, error) {
+	runs := []core.Run{root}
+	for _, id := range root.Children {
+		child, ok, err := lookup[core.Run](t, bRun, key(nil).id(string(id)))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			runs = append(runs, child)
+		}
+	}
+	return runs, nil
+}
+
+// mayGo reports whether nothing that waits belongs to an ended run or to those below it.
+func (t *tx) mayGo(root core.Run) (bool, error) {
+	t.conv = root.Conversation
 	c, err := t.Conversation()
-	if err != nil || c.Open == run.ID || run.Status.Open() {
+	if err != nil || c.Open == root.ID {
 		return false, err
 	}
-	inputs, err := t.runInputsLeft(run.ID)
+	runs, err := t.tree(root)
 	if err != nil {
 		return false, err
 	}
-	mine := map[core.InputID]bool{}
-	for _, in := range inputs {
-		if in.Pending() {
-			return false, nil
+	mine, asked := map[core.RunID]bool{}, map[core.InputID]bool{}
+	for _, run := range runs {
+		inputs, err := t.runInputsLeft(run.ID)
+		if err != nil || run.Status.Open() {
+			return false, err
 		}
-		mine[in.ID] = true
+		mine[run.ID] = true
+		for _, in := range inputs {
+			if in.Pending() {
+				return false, nil
+			}
+			asked[in.ID] = true
+		}
 	}
 	rows, err := t.Out()
 	for _, o := range rows {
-		if o.Run == run.ID || mine[o.Input] {
+		if mine[o.Run] || asked[o.Input] || slices.ContainsFunc(o.Edits, func(id core.InputID) bool { return asked[id] }) {
 			return false, err
 		}
 	}
@@ -122,7 +145,20 @@ func (t *tx) runInputsLeft(run core.RunID) (out []core.Input, err error) {
 	return out, err
 }
 
-// dropRun removes a run and all that belongs to it.
+// dropTree removes a root run, those below it and all that belongs to them.
+func (t *tx) dropTree(root core.Run) error {
+	runs, err := t.tree(root)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if err := t.dropRun(run); err != nil {
+			return err
+		}
+	}
+	return t.dropConversation(root)
+}
+
 func (t *tx) dropRun(run core.Run) error {
 	inputs, err := t.runInputsLeft(run.ID)
 	if err != nil {
@@ -148,10 +184,7 @@ func (t *tx) dropRun(run core.Run) error {
 	if err := t.reindex(runEntries(run), nil); err != nil {
 		return err
 	}
-	if err := t.del(bRun, key(nil).id(string(run.ID))); err != nil {
-		return err
-	}
-	return t.dropConversation(run)
+	return t.del(bRun, key(nil).id(string(run.ID)))
 }
 
 // dropConversation removes the row of a conversation whose last run went and that remembers nothing.

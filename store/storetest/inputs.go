@@ -11,7 +11,8 @@ import (
 	"parley/core/turn"
 )
 
-// fill stores n waiting runs, a second apart; of each fifth the agent is another.
+// fill stores n waiting runs, a second apart; of each fifth the agent is another, and
+// each seventh is asked by an agent that was delegated to.
 func (e *env) fill(n int) (rows []Rows) {
 	for i := range n {
 		r := Waiting(i, e.now().Add(time.Duration(i)*time.Second))
@@ -19,6 +20,9 @@ func (e *env) fill(n int) (rows []Rows) {
 			conv := core.NewConversation("dev", "tg", core.Place(fmt.Sprint(i)))
 			r.Conversation.ID, r.Run.Conversation, r.Input.Conversation = conv, conv, conv
 			r.Input.Prompts = nil
+		}
+		if i%7 == 0 {
+			r.Input.Agent = "helper"
 		}
 		r.Input.Responders.Audience = []core.PersonID{core.PersonID(fmt.Sprint("telegram:", i%3)), "telegram:9", "telegram:9"}
 		e.put(r)
@@ -34,7 +38,7 @@ func inputFilters(e *env) {
 		e.do(r.Run.Conversation, func(tx turn.Tx) error { return tx.PutInput(r.Input) })
 	}
 	for _, f := range []turn.InputFilter{
-		{}, {Agent: "dev"}, {Agent: "op"}, {Responder: "telegram:1"}, {Responder: "telegram:9"}, {Responder: "telegram:"},
+		{}, {Agent: "dev"}, {Agent: "op"}, {Agent: "helper"}, {Agent: "helper", Responder: "telegram:1"}, {Responder: "telegram:1"}, {Responder: "telegram:9"}, {Responder: "telegram:"},
 		{Run: rows[7].Run.ID}, {Conversation: Conv(7)}, {Conversation: Conv(99)}, {State: core.InputAccepted},
 		{State: core.InputExpired, Run: rows[4].Run.ID}, {State: core.InputExpired, Agent: "ops"}, {State: core.InputDeclined},
 		{Agent: "dev", Responder: "telegram:1"}, {Agent: "ops", Conversation: Conv(7), Responder: "telegram:0"},
@@ -59,7 +63,7 @@ func inputFilters(e *env) {
 }
 
 func selected(f turn.InputFilter, in core.Input) bool {
-	return (f.State == in.State || f.State == "" && in.Pending()) && (f.Agent == "" || in.Conversation.Agent() == f.Agent) &&
+	return (f.State == in.State || f.State == "" && in.Pending()) && (f.Agent == "" || in.Conversation.Agent() == f.Agent || in.Agent == f.Agent) &&
 		(f.Run == "" || f.Run == in.Run) && (f.Conversation == "" || f.Conversation == in.Conversation) &&
 		(f.Responder == "" || slices.Contains(in.Responders.Audience, f.Responder))
 }

@@ -187,3 +187,32 @@ func pruneChain(e *env) {
 	})
 	e.same("chain", chain, []string{fmt.Sprintf("r%08d", 3), fmt.Sprintf("r%08d", 2)})
 }
+
+// pruneTree has a root run of which one child asked last.
+func pruneTree(e *env) {
+	old := e.now().Add(-time.Hour)
+	root, child := Sample(1), Sample(2)
+	root.Run.EndedAt, child.Run.EndedAt = old, old.Add(-time.Hour)
+	root.Run.Children = []core.RunID{child.Run.ID}
+	child.Run.Parent, child.Run.Conversation, child.Input.Conversation = root.Run.ID, Conv(1), Conv(1)
+	child.Conversation = root.Conversation
+	put := func(status core.RunStatus, state core.InputState) {
+		e.do(Conv(1), func(tx turn.Tx) error {
+			root.Run.Status, child.Input.State = status, state
+			return errors.Join(tx.PutRun(root.Run), tx.PutInput(child.Input))
+		})
+	}
+	e.put(child)
+	e.put(root)
+	put(core.RunInputRequired, core.InputAccepted)
+	e.same("pruned while the root waits", e.prune(e.now(), 10), 0)
+	put(core.RunCompleted, core.InputPending)
+	e.same("pruned while the child asks", e.prune(e.now(), 10), 0)
+	put(core.RunCompleted, core.InputAccepted)
+	e.same("pruned before the root is old", e.prune(old, 10), 0)
+	e.same("pruned in the end", e.prune(e.now(), 10), 1)
+	if !e.gone(root) || !e.gone(child) {
+		e.Error("a run of the tree is left")
+	}
+	e.same("accepted inputs", e.inputs(turn.InputFilter{State: core.InputAccepted}), []core.InputID{})
+}

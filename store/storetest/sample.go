@@ -35,12 +35,12 @@ func Sample(n int) Rows {
 	msg := core.Message{
 		ID: id("m"), Conversation: conv, From: "telegram:42", Text: "delete <the> staging & \"more\"\u2028",
 		Files: []core.File{{Name: "a.txt", Type: "text/plain", Size: 3}}, Order: 17, SentAt: at, ReplyTo: id("p"),
-		Shared: true, Addressed: true, Command: "start", Lang: "en",
+		Shared: true, Addressed: true, Thread: true, NotBefore: at, Command: "start", Lang: "en",
 	}
 	return Rows{
 		Conversation: core.Conversation{ID: conv, Last: run, Closed: input, Asked: true, Lang: "en", Shared: true},
 		Run: core.Run{
-			ID: run, Conversation: conv, Before: core.RunID(id("q")), Message: msg, Status: core.RunCompleted, Text: "Done.",
+			ID: run, Conversation: conv, Agent: "ops", Before: core.RunID(id("q")), Message: msg, Status: core.RunCompleted, Text: "Done.",
 			Reason: "because", Abort: &core.Closing{By: "telegram:42", Via: "chat", At: at}, Steps: 2, Inputs: 1,
 			Denied: []string{"d1"}, Stuck: 1, SetAside: "no", Usage: core.Usage{Requests: 2, Input: 900, Output: 40},
 			CreatedAt: at, EndedAt: at.Add(time.Minute),
@@ -52,14 +52,14 @@ func Sample(n int) Rows {
 		Call: core.Call{
 			Run: run, ID: "c1", Provider: "call_abc", Step: 1, Index: 0, Tool: "db__drop", Source: "db", Type: core.ToolAction,
 			Kind: core.CallApproval, Status: core.CallExecuted, Arguments: json.RawMessage(`{"name":"<staging>&"}`),
-			Hash: "9f86d081", Spec: "60303ae2", Rule: "always", Idempotent: true, Claim: "token", Waits: 1,
+			Hash: "9f86d081", Spec: "60303ae2", Target: "db", Schema: "5994471a", Attempt: 1, Rule: "always", Idempotent: true, Claim: "token", Waits: 1,
 			Approval: &core.Approval{Input: input, By: "telegram:42", At: at}, Asks: []core.Ask{{Key: "0:k", Input: input}},
 			Result: &core.Result{Outcome: core.OutcomeOK, Content: "dropped", By: "telegram:42", Role: "asker", Waited: &waited},
 		},
 		Input:   sampleInput(input, conv, run, at),
 		Message: msg,
 		Out: core.Out{
-			Conversation: conv, Kind: core.OutReply, Run: run, Input: input, Step: 1, Note: core.NoteAlready, Hint: core.HintWords,
+			Conversation: conv, Kind: core.OutReply, Run: run, Input: input, Edits: []core.InputID{input}, Step: 1, Question: 1, Note: core.NoteAlready, Hint: core.HintWords,
 			Person: "telegram:42", Lang: "en", ReplyTo: id("m"), CreatedAt: at, Parts: []string{"p1"}, Tries: 1, Unsure: 1,
 			NextAt: at.Add(time.Second), Error: "429",
 		},
@@ -72,7 +72,7 @@ func Sample(n int) Rows {
 
 func sampleInput(id core.InputID, conv core.ConversationID, run core.RunID, at time.Time) core.Input {
 	return core.Input{
-		ID: id, Conversation: conv, Run: run, Call: "c1", Wait: 1, Kind: core.KindApproval, State: core.InputAccepted,
+		ID: id, Conversation: conv, Run: run, Agent: "ops", Call: "c1", Wait: 1, Place: 1, Kind: core.KindApproval, State: core.InputAccepted,
 		Purpose: core.PurposeChanged, Message: "Allow db__drop to run?", Tool: "drop", Source: "db",
 		Arguments: json.RawMessage(`{"name":"<staging>&"}`), Hash: "9f86d081", Rule: "always",
 		Questions: []core.Question{{
@@ -82,7 +82,7 @@ func sampleInput(id core.InputID, conv core.ConversationID, run core.RunID, at t
 		Responders: core.Responders{Audience: []core.PersonID{"telegram:42", "telegram:43"}, Asker: "telegram:42"},
 		CreatedAt:  at, ExpiresAt: at.Add(time.Hour),
 		Draft: core.Draft{
-			Step: 1, At: 1, Review: true, Choices: []core.Choice{{Question: "q1", Values: []string{"a"}, Text: "t", Defaulted: true, Skipped: true, By: "telegram:42"}},
+			Step: 1, At: 1, Review: true, Seen: []int{0}, Choices: []core.Choice{{Question: "q1", Values: []string{"a"}, Text: "t", Defaulted: true, Skipped: true, By: "telegram:42"}},
 			Fields: map[string]core.Field{"f": {Value: json.RawMessage(`1`), By: "telegram:42"}},
 		},
 		Prompts: []core.Prompt{{Conversation: conv, Step: 1, Messages: []string{"p1" + string(id), "p2" + string(id)}, Order: 18, DeliveredAt: at, ClosedAt: at}},

@@ -57,6 +57,7 @@ var cases = []struct {
 	{"events have one order", events},
 	{"prune removes what ended, and all of it", pruneEnded},
 	{"prune never removes what waits", pruneKeeps},
+	{"a child goes with its root", pruneTree},
 	{"a history ends where its tail was removed", pruneChain},
 	{"random claims, releases, wake-ups and clock jumps", claimModel},
 }
