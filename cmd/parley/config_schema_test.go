@@ -93,7 +93,7 @@ func FuzzConfig(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "file:") {
-			t.Skip("a fuzzed file name may be a device")
+			return // a fuzzed file name may be a device
 		}
 		cfg, problems, err := parseConfig([]byte(text), dir, envOf("K", "v"))
 		if err != nil {
