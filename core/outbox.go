@@ -20,6 +20,8 @@ type Out struct {
 	Kind         OutKind        `json:"kind"`
 	Run          RunID          `json:"run,omitempty"`
 	Input        InputID        `json:"input,omitempty"`
+	// Text is what the agent said when the run stopped, of a reply: the run may have gone on since.
+	Text string `json:"text,omitempty"`
 	// Edits are inputs whose prompts are brought up to date before the row is shown.
 	Edits []InputID `json:"edits,omitempty"`
 	// Step is the Draft.Step a prompt shows.

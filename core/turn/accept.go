@@ -134,6 +134,11 @@ func (a *act) enqueue(m core.Message, d core.Decision, q *core.Queued) error {
 	if a.run == nil && m.NotBefore.After(a.now) {
 		return a.wakeAt(m.NotBefore)
 	}
+	return a.showAgain()
+}
+
+// showAgain has the live prompt shown where it neither stands nor is about to.
+func (a *act) showAgain() error {
 	live := a.live()
 	if live == nil {
 		return nil
@@ -177,6 +182,9 @@ func (a *act) say(d core.Decision, m core.Message) error {
 				o.Input = id
 			}
 		}
+	case core.NoteTooEarly:
+		o.Input = live.ID
+		return errors.Join(a.out(o), a.showAgain())
 	case core.NoteNotAllowed, core.NoteQueued, core.NoteNoText:
 		if live == nil {
 			break

@@ -145,7 +145,7 @@ func (d *driver) suspend() (again bool, err error) {
 		}
 		run := *a.run
 		run.Status = core.RunInputRequired
-		o := core.Out{Kind: core.OutReply, Run: run.ID, Input: live.ID, Step: live.Draft.Step, ReplyTo: run.Message.ID}
+		o := core.Out{Kind: core.OutReply, Run: run.ID, Text: run.Text, Input: live.ID, Step: live.Draft.Step, ReplyTo: run.Message.ID}
 		if !opened { // woken for nothing: its prompt stands already
 			return errors.Join(a.tx.PutRun(run), a.release(time.Time{}))
 		}

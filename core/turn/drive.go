@@ -282,6 +282,9 @@ func (d *driver) put(c *core.Call) {
 // finish ends the run; the next message that waits starts in the same commit.
 func (d *driver) finish(status core.RunStatus, reason string) (again bool, err error) {
 	text := d.run.Text
+	if status == core.RunFailed {
+		text = ""
+	}
 	err = d.commit(func(a *act) error {
 		again = false
 		var err error
@@ -290,7 +293,7 @@ func (d *driver) finish(status core.RunStatus, reason string) (again bool, err e
 		} else {
 			err = a.endRun(status, text, reason)
 		}
-		if err := errors.Join(err, a.outStop(core.Out{Kind: core.OutReply, Run: d.run.ID, ReplyTo: d.run.Message.ID})); err != nil {
+		if err := errors.Join(err, a.outStop(core.Out{Kind: core.OutReply, Run: d.run.ID, Text: text, ReplyTo: d.run.Message.ID})); err != nil {
 			return err
 		}
 		return d.after(a, &again)

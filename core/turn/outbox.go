@@ -183,6 +183,9 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 		if s.Run, err = r.Run(id); err != nil {
 			return err
 		}
+		if row.Kind == core.OutReply {
+			s.Run.Text = row.Text
+		}
 		if s.Inputs, err = treeInputs(r, s.Run); err != nil {
 			return err
 		}

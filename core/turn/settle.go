@@ -149,7 +149,7 @@ func (a *act) proceed() error {
 		o.Run = a.run.ID
 		return a.outStop(o)
 	}
-	a.run.Status, a.run.Text = core.RunRunning, ""
+	a.run.Status = core.RunRunning
 	if err := errors.Join(a.tx.PutRun(*a.run), a.wake()); err != nil {
 		return err
 	}
