@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/core/words"
 	"parley/parse"
 )
 
@@ -106,18 +107,13 @@ func (c *check) api() {
 
 // speaksFor takes exact people and PLATFORM:*.
 func (c *check) speaksFor(at Path, list []string) {
-	exact := slices.Clone(list)
 	for i, s := range list {
 		surface, all := strings.CutSuffix(s, ":*")
-		if _, known := platforms[surface]; all && known {
-			exact[i] = ""
+		if _, known := platforms[surface]; !all || !known {
+			c.person(at.index(i), s)
 		}
 	}
-	for i, s := range exact {
-		if s != "" || list[i] == "" {
-			c.people(at.index(i), []string{s})
-		}
-	}
+	c.distinct(at, list)
 }
 
 func portNumber(s string) bool {
@@ -170,8 +166,8 @@ func (c *check) agent(at Path, id string, a AgentConfig) {
 	}
 	c.distinct(at.key("builtins"), a.Builtins)
 	c.distinct(at.key("redact"), a.Redact)
-	if a.Locale != "" && !strings.EqualFold(a.Locale, "en") && !strings.HasPrefix(strings.ToLower(a.Locale), "en-") {
-		c.warn(at.key("locale"), "prompts are in English in this version, and only English answers are understood")
+	if base, _, _ := strings.Cut(strings.ToLower(a.Locale), "-"); base != "" && base != "en" && words.For(a.Locale).Tag == "en" {
+		c.warn(at.key("locale"), "no words are known of this language, so English is used; known are %s", strings.Join(words.Tags(), ", "))
 	}
 	hi := at.key("humanInput")
 	approvers := c.people(hi.key("approvers"), a.HumanInput.Approvers)

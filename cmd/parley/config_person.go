@@ -62,17 +62,25 @@ func person(s string) (core.PersonID, error) {
 	return p, nil
 }
 
+// person checks one person at a path; ok is false where there is a problem.
+func (c *check) person(at Path, s string) (p core.PersonID, ok bool) {
+	if c.ps.has(at) {
+		return "", false
+	}
+	p, err := person(s)
+	if err != nil {
+		c.ps.add(at, "%s", c.personProblem(at, err))
+	}
+	return p, err == nil
+}
+
 // people checks a list of persons at a path. Each must be of one of the surfaces, where any are given.
 func (c *check) people(at Path, list []string, surfaces ...string) []core.PersonID {
 	var out []core.PersonID
 	for i, s := range list {
-		if c.ps.has(at.index(i)) {
-			continue
-		}
-		p, err := person(s)
+		p, ok := c.person(at.index(i), s)
 		switch {
-		case err != nil:
-			c.ps.add(at.index(i), "%s", c.personProblem(at.index(i), err))
+		case !ok:
 		case slices.Contains(out, p):
 			c.ps.add(at.index(i), "%s is listed twice: keep one", c.shown(at.index(i), s))
 		case len(surfaces) > 0 && !slices.Contains(surfaces, p.Surface()):

@@ -372,3 +372,41 @@ func TestLoadConfigNamesTheFile(t *testing.T) {
 		t.Error("a folder was read as a configuration")
 	}
 }
+
+// TestWarnings: what is allowed and probably not meant is said at the start.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for path, c := range map[string]struct{ value, want string }{
+		"tg.access":         {`{}`, "channels[0].access: names nobody and is not public"},
+		"agents.ops.locale": {`"xx"`, "agents.ops.locale: no words are known of this language"},
+		"api.tokens":        {`[{"name":"ops","token":"t","speaksFor":["slack:*","api:deploy"],"agents":["ops"]}]`, "api.tokens: this version has no REST API"},
+	} {
+		cfg, problems := load(t, with(t, map[string]string{path: c.value}))
+		if len(problems) != 0 || len(cfg.Warnings) != 1 || !strings.HasPrefix(cfg.Warnings[0], c.want) {
+			t.Errorf("%s: warnings %q, problems %q", path, cfg.Warnings, problems)
+		}
+	}
+	cfg, _ := load(t, with(t, map[string]string{"agents.ops.locale": `"en-GB"`}))
+	if len(cfg.Warnings) != 0 {
+		t.Errorf("English: %q", cfg.Warnings)
+	}
+}
+
+func TestTokensAreCheckedStrictly(t *testing.T) {
+	t.Parallel()
+	_, got := load(t, with(t, map[string]string{"api.tokens": `[
+		{"name":"a","token":"t","speaksFor":["irc:*","slack:@ana"],"agents":["dev"]},
+		{"name":"a","token":"t","speaksfor":[]}]`}))
+	want := []string{
+		`api.tokens[0].agents[0]: there is no agent "dev"`, `api.tokens[0].speaksFor[0]: person "irc:*"`, `api.tokens[0].speaksFor[1]: person "slack:@ana"`,
+		"api.tokens[1].name: two tokens", "api.tokens[1].speaksfor: unknown key: keys are case-sensitive", "api.tokens[1].token: two entries",
+	}
+	if len(got) != len(want) {
+		t.Fatalf("problems:\n%s", strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("problem %d: %s, want %s", i, got[i], want[i])
+		}
+	}
+}
