@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -183,11 +184,18 @@ func (s *Store) drain() {
 			go s.drain()
 		}
 	}()
-	for r.todo = s.queue.take(); r.todo != nil; r.todo = s.queue.take() {
+	for r.todo = s.gather(); r.todo != nil; r.todo = s.gather() {
 		for n := len(r.todo); n > 0; {
 			n = r.batch(n)
 		}
 	}
+}
+
+// gather lets whoever is ready to run hand in an update first: those that the last commit set free most of
+// all. Where nobody is, it costs nothing.
+func (s *Store) gather() []*job {
+	runtime.Gosched()
+	return s.queue.take()
 }
 
 var (
