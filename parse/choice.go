@@ -27,7 +27,7 @@ const doubled = -1
 func newChoice(options []core.Option, lang string) *choice {
 	c := &choice{n: len(options), byLabel: map[string]int{}, byValue: map[string]int{}, byNumber: map[int]int{}}
 	labels := make([]string, c.n)
-	places := words.PlacesOf(lang)
+	places := lexiconOf(lang).numbers
 	for i, o := range options {
 		labels[i] = o.Label
 		f := Fold(o.Label)
@@ -35,7 +35,7 @@ func newChoice(options []core.Option, lang string) *choice {
 		c.words = append(c.words, strings.FieldsFunc(f, notWord))
 		put(c.byLabel, f, i)
 		put(c.byValue, Fold(o.Value), i)
-		if at := places.Numbers[f]; at.Plain {
+		if at := places[f]; at.Plain {
 			if _, ok := c.byNumber[at.N]; ok {
 				i = doubled
 			}
@@ -116,9 +116,9 @@ func (r *Reader) place(c *choice, s string) words.Place {
 	if _, ok := r.lex.last[s]; ok && !r.p.Exact {
 		return words.Place{N: c.n}
 	}
-	at := r.lex.places.Numbers[s]
+	at := r.lex.numbers[s]
 	if c.lettered {
-		at = r.lex.places.Letters[s]
+		at = r.lex.letters[s]
 	}
 	if r.p.Exact && !at.Plain {
 		return words.Place{}
@@ -137,13 +137,13 @@ func (r *Reader) position(c *choice, s string) found {
 		}
 		return r.outside(c)
 	}
-	if at, ok := r.lex.places.Numbers[s]; ok { // a number in a lettered choice
+	if at, ok := r.lex.numbers[s]; ok { // a number in a lettered choice
 		if i, ok := c.byNumber[at.N]; ok && at.Plain {
 			return pick(i)
 		}
 		return r.outside(c)
 	}
-	if _, ok := r.lex.places.Letters[s]; ok { // a letter in a numbered one
+	if _, ok := r.lex.letters[s]; ok { // a letter in a numbered one
 		return r.outside(c)
 	}
 	return found{}
@@ -200,7 +200,7 @@ func (r *Reader) allOf(s string) int {
 	if i < 0 || r.lex.roles[s[:i]]&isAll == 0 {
 		return 0
 	}
-	if at := r.lex.places.Numbers[s[i+1:]]; at.Plain {
+	if at := r.lex.numbers[s[i+1:]]; at.Plain {
 		return at.N
 	}
 	return 0
@@ -209,8 +209,8 @@ func (r *Reader) allOf(s string) int {
 // allBut reads "all except 2 and 3".
 func (r *Reader) allBut(c *choice, s string) found {
 	rest := ""
-	for _, end := range r.lex.ends {
-		if t, ok := strings.CutSuffix(s, end); ok {
+	for _, end := range r.lex.ends { // the longest that fits leaves the least
+		if t, ok := strings.CutSuffix(s, end); ok && (rest == "" || len(t) < len(rest)) {
 			rest = strings.TrimSpace(t)
 		}
 	}

@@ -41,7 +41,7 @@ func (r *Reader) edit(s string) (n int, ok bool) {
 	if i < 0 || r.lex.roles[s[:i]]&isEdit == 0 {
 		return 0, false
 	}
-	at := r.lex.places.Numbers[s[i+1:]]
+	at := r.lex.numbers[s[i+1:]]
 	return at.N, at.Plain
 }
 

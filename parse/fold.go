@@ -135,7 +135,7 @@ func appendLower(out []byte, r rune) []byte {
 // marks are quotes, dashes, separators and digits in rings, as what they stand for.
 var marks = func() map[rune]string {
 	m := map[rune]string{
-		'İ': "i", 'أ': "ا", 'إ': "ا", 'آ': "ا", 'ٱ': "ا", '⁄': "/", '∕': "/", '、': ",", '،': ",", '﹐': ",", '؛': ";", '؟': "?", '。': ".", '۔': ".", '।': ".", '｡': ".", '🔟': "10",
+		'İ': "i", '⁄': "/", '∕': "/", '、': ",", '،': ",", '﹐': ",", '؛': ";", '؟': "?", '。': ".", '۔': ".", '।': ".", '｡': ".", '🔟': "10",
 	}
 	for to, from := range map[string]string{
 		"'": "‘’‚‛′ʼʹ´`＇＇", `"`: "“”„‟″«»「」『』〝〞＂", "-": "‐‑‒–—―−﹘﹣－",

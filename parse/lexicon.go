@@ -63,7 +63,8 @@ type lexicon struct {
 	please  []string
 	ends    []string        // phrases of isExceptEnd
 	alike   map[int][]alike // by length in runes, for typos
-	places  *words.Places
+	numbers map[string]words.Place
+	letters map[string]words.Place
 	last    map[string]struct{}
 	main    []words.Words
 	// comma: a point may part thousands.
@@ -84,8 +85,10 @@ func lexiconOf(tag string) *lexicon {
 	}
 	x := &lexicon{
 		roles: map[string]role{}, known: map[string]struct{}{}, alike: map[int][]alike{}, last: map[string]struct{}{},
-		places: words.PlacesOf(tag), comma: l.DecimalComma,
+		comma: l.DecimalComma,
 	}
+	places := words.PlacesOf(tag)
+	x.numbers, x.letters = foldPlaces(places.Numbers), foldPlaces(places.Letters)
 	x.add(words.For("en"))
 	for _, c := range l.Clash {
 		x.roles[Fold(c)] = isNear
@@ -135,6 +138,21 @@ func (x *lexicon) add(l *words.Language) {
 	x.main = append(x.main, l.Main)
 }
 
+// foldPlaces folds the phrases; one that would then mean two numbers means none.
+func foldPlaces(m map[string]words.Place) map[string]words.Place {
+	out := make(map[string]words.Place, len(m))
+	for phrase, at := range m {
+		f := Fold(phrase)
+		if old, ok := out[f]; ok && old.N != at.N {
+			at = words.Place{}
+		} else if ok {
+			at.Plain = at.Plain || old.Plain
+		}
+		out[f] = at
+	}
+	return out
+}
+
 // answers are the roles of phrases that do something: a typo of one is unclear.
 const answers = isYes | isConfirm | isNo | isDone | isUndone | isTrue | isFalse | isCancel | isSkip | isSkipAll |
 	isBack | isDefault | isDefaultAll | isDetails | isAll | isNone
@@ -145,7 +163,7 @@ func (x *lexicon) index() {
 		x.longest = max(x.longest, 1+strings.Count(p, " "))
 		x.addAlike(p, r&answers)
 	}
-	for p, at := range x.places.Numbers {
+	for p, at := range x.numbers {
 		if strings.IndexAny(p, "0123456789") < 0 && at.N > 0 {
 			x.known[p] = struct{}{}
 			x.addAlike(p, isPlace)

@@ -108,22 +108,24 @@ func (l *lister) after(i int, w way) {
 		}
 	}
 	l.from(j, w)
-	for k := j + 1; k <= len(l.s); k++ { // "and", "as well as"
-		if k < len(l.s) && l.s[k] != ' ' {
+	last, or := 0, false
+	for k := j + 1; k < len(l.s); k++ { // "and", "as well as": the longest that fits
+		if l.s[k] != ' ' {
 			continue
 		}
-		roles := l.r.lex.roles[l.s[j:k]]
-		if roles&(isAnd|isOr) != 0 && k < len(l.s) {
-			x := w
-			x.and = true
-			if roles&isOr != 0 {
-				x.hint = core.HintSeveral
-			}
-			l.from(k+1, x)
+		if roles := l.r.lex.roles[l.s[j:k]]; roles&(isAnd|isOr) != 0 {
+			last, or = k+1, roles&isOr != 0
 		}
 		if strings.Count(l.s[j:k], " ") >= 2 {
 			break
 		}
+	}
+	if last > 0 {
+		w.and = true
+		if or {
+			w.hint = core.HintSeveral
+		}
+		l.from(last, w)
 	}
 }
 

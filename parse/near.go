@@ -103,7 +103,7 @@ func (r *Reader) waits(its []item) bool {
 }
 
 // plainNumber reports whether a word is a number, in digits or as a word.
-func (r *Reader) plainNumber(s string) bool { return numeric(s) || r.lex.places.Numbers[s].Plain }
+func (r *Reader) plainNumber(s string) bool { return numeric(s) || r.lex.numbers[s].Plain }
 
 // numeric reports whether a folded text is a number and nothing else, in whatever form.
 func numeric(s string) bool {

@@ -133,7 +133,7 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 	if i, ok := c.byLabel[m.folded]; ok && i == doubled || f.hint == core.HintConflict {
 		return unclear(f.hint)
 	}
-	if _, ok := r.lex.places.Numbers[m.folded]; c.n > 0 && (ok || numeric(m.folded)) {
+	if _, ok := r.lex.numbers[m.folded]; c.n > 0 && (ok || numeric(m.folded)) {
 		return unclear(core.HintNumber)
 	}
 	return answerText(m)
