@@ -71,7 +71,7 @@ func describe(pid string) string {
 		return "process " + pid
 	}
 	name := filepath.Base(words[0])
-	if len(words) > 1 {
+	if len(words) > 1 && !strings.HasPrefix(words[1], "-") { // a flag's value may be secret
 		name += " " + words[1]
 	}
 	return fmt.Sprintf("%q (process %s)", name, pid)
