@@ -7,9 +7,9 @@
 //
 // # Exit codes
 //
-//	0  done; at the end of standard input: the turn ended or waits
-//	1  it failed while running: a store that is locked or damaged, a channel that refused its token
-//	2  it was asked for something that cannot be: an unknown flag, a wrong configuration
-//	3  store check found broken invariants
-//	4  it was told to stop and something in flight was left for the next start (nothing is lost)
+//	0    done; at the end of standard input: the turn ended or waits
+//	1    it failed while running: a store that is locked or damaged, a channel that refused its token
+//	2    it was asked for something that cannot be: an unknown flag, a wrong configuration
+//	3    store check found broken invariants
+//	130  a second signal ended it at once
 package main

@@ -180,3 +180,39 @@ func TestExpires(t *testing.T) {
 	}
 	wantDrops(t, store, 0, p.story())
 }
+
+// TestKilledAtEveryLine kills the program after each of its lines in turn, from the one that says that a
+// message was read: that message is never lost, nothing is asked for again by hand, and the call runs once.
+func TestKilledAtEveryLine(t *testing.T) {
+	t.Parallel()
+	for n := range 13 {
+		store := filepath.Join(t.TempDir(), "demo.db")
+		p := start(t, "demo", "--store", store)
+		p.say(deleteIt)
+		p.until("you:", deleteIt)
+		for range n {
+			p.until("", "")
+		}
+		p.kill()
+
+		p = start(t, "demo", "--store", store)
+		p.until("ask:", "Run db__drop?")
+		p.say("yes")
+		p.until("you:", "yes")
+		p.kill()
+
+		p = start(t, "demo", "--store", store)
+		p.say("hello")
+		p.until("you:", "hello")
+		if code := p.end(); code != exitDone {
+			t.Errorf("exit code %d\n%s", code, p.story())
+		}
+		unknown := strings.Contains(p.story(), "may or may not have run")
+		if ran := len(effectLines(t, store)); ran > 1 || ran == 0 && !unknown {
+			t.Errorf("killed after line %d: it ran %d times\n%s", n, ran, p.story())
+		}
+		if code, out, errs := runIn([]string{"store", "check", store}, ""); code != exitDone {
+			t.Errorf("killed after line %d: %s%s", n, out, errs)
+		}
+	}
+}
