@@ -1,0 +1,74 @@
+package discord
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// drainGrace is how long what was received may take to be handed in once the program ends.
+const drainGrace = 3 * time.Second
+
+// lanes do the jobs of one key one after another, and those of different keys side by side. Nobody who puts
+// a job in ever waits: the gateway's reader must not.
+type lanes struct {
+	log  *slog.Logger
+	ctx  context.Context // of the jobs
+	cut  context.CancelFunc
+	work sync.WaitGroup
+
+	mu sync.Mutex
+	m  map[string][]func(context.Context)
+}
+
+func newLanes(ctx context.Context, log *slog.Logger) *lanes {
+	l := &lanes{log: log, m: map[string][]func(context.Context){}}
+	l.ctx, l.cut = context.WithCancel(context.WithoutCancel(ctx))
+	return l
+}
+
+func (l *lanes) put(key string, job func(context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.m[key] = append(l.m[key], job)
+	if len(l.m[key]) == 1 {
+		l.work.Go(func() { l.drain(key) })
+	}
+}
+
+func (l *lanes) drain(key string) {
+	for {
+		l.mu.Lock()
+		if len(l.m[key]) == 0 {
+			delete(l.m, key)
+			l.mu.Unlock()
+			return
+		}
+		job := l.m[key][0]
+		l.mu.Unlock()
+		l.do(job)
+		l.mu.Lock()
+		l.m[key] = l.m[key][1:]
+		l.mu.Unlock()
+	}
+}
+
+// do keeps a panic in one job from ending the others.
+func (l *lanes) do(job func(context.Context)) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("discord: an event was lost: handling it panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	job(l.ctx)
+}
+
+// wait returns once all jobs are done, or were cut off after the grace and ended.
+func (l *lanes) wait(grace time.Duration) {
+	late := time.AfterFunc(grace, l.cut)
+	l.work.Wait()
+	late.Stop()
+	l.cut()
+}

@@ -1,0 +1,166 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"parley/channels"
+)
+
+// What the operator can do.
+const (
+	tokenFix     = "Discord does not know this bot: check botToken (developer portal, Bot, Reset Token) and apiURL"
+	intentFix    = "developer portal, Bot, Privileged Gateway Intents: switch Message Content Intent on, and start again"
+	mentionsOnly = "in servers the bot reads mentions of it, replies to it and buttons, and no other message"
+)
+
+// How long a failed try to connect waits before the next: from a second, twice as long each time.
+const (
+	firstPause = time.Second
+	lastPause  = time.Minute
+)
+
+// Flags of an application that let its bot read every message, in few or in many servers.
+const (
+	flagContent        = 1 << 18
+	flagContentLimited = 1 << 19
+)
+
+// backoff is the growing pause between tries.
+type backoff struct{ next time.Duration }
+
+// pause is how long to wait now: between half and all of the step, so that many bots do not come back at once.
+func (b *backoff) pause() time.Duration {
+	step := max(b.next, firstPause)
+	b.next = min(2*step, lastPause)
+	return step/2 + rand.N(step/2)
+}
+
+func (b *backoff) reset() { b.next = 0 }
+
+// insist calls f until it works, or ctx ends, or only the operator can help.
+func (a *Adapter) insist(ctx context.Context, what string, f func(context.Context) error) error {
+	var b backoff
+	for {
+		err := f(ctx)
+		if err == nil {
+			return nil
+		}
+		if fatal := a.fatal(err); fatal != nil {
+			return fatal
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		d := b.pause()
+		if e := isCall(err); e != nil {
+			d = max(d, e.RetryAfter)
+		}
+		a.setReady(err)
+		a.log.Warn("discord: could not "+what+", trying again", "after", d.Round(time.Millisecond), "err", err)
+		if err := sleep(ctx, d); err != nil {
+			return err
+		}
+	}
+}
+
+// fatal is the *channels.Permanent of an error that waiting does not mend, else nil.
+func (a *Adapter) fatal(err error) error {
+	var p *channels.Permanent
+	if errors.As(err, &p) {
+		return p
+	}
+	if e := isCall(err); e != nil && e.Status == http.StatusUnauthorized {
+		return a.permanent(tokenFix, e)
+	}
+	return nil
+}
+
+func (a *Adapter) permanent(hint string, err error) error {
+	return &channels.Permanent{Channel: a.name, Hint: hint, Err: err}
+}
+
+// application is what Discord knows of the bot's application.
+type application struct {
+	ID    snowflake `json:"id"`
+	Flags int64     `json:"flags"`
+	Bot   *user     `json:"bot"`
+}
+
+func (p application) readsAll() bool { return p.Flags&(flagContent|flagContentLimited) != 0 }
+
+// application asks for our own. The library has it at an address of another API.
+func (a *Adapter) application(ctx context.Context) (p application, err error) {
+	err = a.api.get(ctx, "look at the application", discordgo.EndpointAPI+"applications/@me", &p)
+	return p, err
+}
+
+// introduce learns which intents the bot may ask for. A server that does not tell is asked for all of them:
+// it says no where it has to.
+func (a *Adapter) introduce(ctx context.Context) error {
+	p, err := a.application(ctx)
+	if e := isCall(err); e != nil && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+		a.setSelf(func(s *self) { s.content = true })
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.setSelf(func(s *self) {
+		s.app, s.content = p.ID, p.readsAll()
+		if p.Bot != nil {
+			s.user = p.Bot.ID
+		}
+	})
+	if !p.readsAll() {
+		a.log.Error("discord: the Message Content Intent is off for this bot: "+mentionsOnly, "fix", intentFix)
+	}
+	return nil
+}
+
+// gatewayInfo is where the gateway is, and how often a session may be started.
+type gatewayInfo struct {
+	URL    string      `json:"url"`
+	Shards int         `json:"shards"`
+	Limit  *startLimit `json:"session_start_limit"`
+}
+
+type startLimit struct {
+	Total      int `json:"total"`
+	Remaining  int `json:"remaining"`
+	ResetAfter int `json:"reset_after"` // milliseconds
+}
+
+// gateway asks for the gateway: with the limit of a bot, else as anybody may.
+func (a *Adapter) gateway(ctx context.Context) (g gatewayInfo, err error) {
+	err = a.api.get(ctx, "ask for the gateway", discordgo.EndpointGatewayBot, &g)
+	if e := isCall(err); e != nil && e.Status == http.StatusNotFound {
+		err = a.api.get(ctx, "ask for the gateway", discordgo.EndpointGateway, &g)
+	}
+	return g, err
+}
+
+// offerCommands fills the menu that opens at "/". It is a courtesy: where it fails all can be typed.
+func (a *Adapter) offerCommands(ctx context.Context) {
+	app := a.self().app
+	if app == 0 {
+		return
+	}
+	menu := []discordgo.ApplicationCommand{
+		{Name: "cancel", Description: "Stop what is running or waiting"},
+		{Name: "status", Description: "What runs and waits here"},
+		{Name: "inbox", Description: "What waits for you"},
+		{Name: "help", Description: "What I understand"},
+	}
+	_, err := a.api.do(ctx, call{
+		op: "offer commands", method: http.MethodPut, endpoint: discordgo.EndpointApplicationGlobalCommands(app.String()), body: menu,
+	})
+	if err != nil && ctx.Err() == nil {
+		a.log.Info("discord: the command menu was not set", "err", err)
+	}
+}
