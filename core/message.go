@@ -56,6 +56,8 @@ type Conversation struct {
 	Last RunID `json:"last,omitempty"`
 	// Closed is the input whose prompt ended last here: what a late answer is told about.
 	Closed InputID `json:"closed,omitempty"`
+	// Copies are inputs of other conversations whose prompts were copied here and still wait.
+	Copies []InputID `json:"copies,omitempty"`
 	// Asked says that the agent's intake was shown here.
 	Asked bool `json:"asked,omitempty"`
 	// Lang is the language last heard here.

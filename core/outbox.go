@@ -11,6 +11,7 @@ const (
 	OutPrompt OutKind = "prompt" // the prompt of an input, or its next question
 	OutEdit   OutKind = "edit"   // bring an input's prompts up to date: outcome, buttons gone
 	OutNote   OutKind = "note"   // one line
+	OutRelay  OutKind = "relay"  // has a row written in another conversation, To: a copy of a prompt, or its edit
 )
 
 // Out is one row of the outbox: written in the commit that makes it true, sent after it.
@@ -20,6 +21,8 @@ type Out struct {
 	Kind         OutKind        `json:"kind"`
 	Run          RunID          `json:"run,omitempty"`
 	Input        InputID        `json:"input,omitempty"`
+	// To is the conversation of a relay: a prompt of Input goes there, or the edit of Edits.
+	To ConversationID `json:"to,omitempty"`
 	// Text is what the agent said when the run stopped, of a reply: the run may have gone on since.
 	Text string `json:"text,omitempty"`
 	// Edits are inputs whose prompts are brought up to date before the row is shown.

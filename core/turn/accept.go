@@ -12,11 +12,29 @@ import (
 // errNothing ends a transaction that has nothing to write.
 var errNothing = errors.New("nothing to write")
 
+// errGuest ends a transaction on a message that may answer an input of another conversation.
+var errGuest = errors.New("the message may be about another conversation")
+
 // Accept stores one message and does what it means, in one transaction. It returns once that is durable:
 // only then may the platform be told that the message arrived.
 func (e *Engine) Accept(ctx context.Context, m core.Message) (Accepted, error) {
-	var acc Accepted
-	err := e.act(ctx, m.Conversation, false, func(a *act) error {
+	acc, err := e.acceptHere(ctx, m, true)
+	if errors.Is(err, errGuest) {
+		var taken bool
+		if acc, taken, err = e.acceptGuest(ctx, m); err == nil && !taken {
+			acc, err = e.acceptHere(ctx, m, false)
+		}
+	}
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
+	}
+	return acc, nil
+}
+
+// acceptHere acts on a message in its own conversation. With guests, one that may answer a copy of another
+// conversation's prompt is errGuest, and nothing is written.
+func (e *Engine) acceptHere(ctx context.Context, m core.Message, guests bool) (acc Accepted, err error) {
+	err = e.act(ctx, m.Conversation, false, func(a *act) error {
 		seen, err := a.tx.Seen(m.ID)
 		if err != nil {
 			return err
@@ -25,16 +43,13 @@ func (e *Engine) Accept(ctx context.Context, m core.Message) (Accepted, error) {
 			acc = Accepted{Duplicate: true}
 			return errNothing
 		}
-		acc, err = a.accept(m)
+		acc, err = a.accept(m, guests)
 		if err == nil && acc.Did == core.DoDrop && !m.Addressed && !m.Thread {
 			return errNothing // not meant for us: not kept
 		}
 		return err
 	})
-	if err != nil {
-		return Accepted{}, fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
-	}
-	return acc, nil
+	return acc, err
 }
 
 // act runs f as one transaction on a conversation that nobody needs to hold, then begins what it woke.
@@ -67,13 +82,19 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 	return nil
 }
 
-func (a *act) accept(m core.Message) (Accepted, error) {
+func (a *act) accept(m core.Message, guests bool) (Accepted, error) {
 	if err := errors.Join(a.tx.MarkSeen(m.ID), a.expireDue()); err != nil {
 		return Accepted{}, err
 	}
 	s, err := a.scene(m)
 	if err != nil {
 		return Accepted{}, err
+	}
+	if s.Target != nil && s.Target.Conversation != a.conv.ID || s.Run == nil && m.ReplyTo == "" && len(a.conv.Copies) == 1 {
+		if guests {
+			return Accepted{}, errGuest
+		}
+		s.Target = nil
 	}
 	if a.agent == nil && m.Command == "" { // nobody is there to act on it: kept until the agent is back
 		_, err := a.tx.Enqueue(m)
@@ -154,7 +175,9 @@ func (a *act) showAgain() error {
 }
 
 // prompt asks delivery to show an input.
-func (a *act) prompt(in core.Input) error { return a.out(promptOf(in)) }
+func (a *act) prompt(in core.Input) error {
+	return errors.Join(a.out(promptOf(in)), a.relayPrompts(in))
+}
 
 func promptOf(in core.Input) core.Out {
 	return core.Out{Kind: core.OutPrompt, Run: in.Run, Input: in.ID, Step: in.Draft.Step}

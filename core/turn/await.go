@@ -152,7 +152,7 @@ func (d *driver) suspend() (again bool, err error) {
 		return errors.Join(
 			a.tx.PutRun(run),
 			a.event(core.Event{Type: core.EventInputRequired, Run: run.ID, Input: live.ID}),
-			a.outStop(o),
+			a.outStop(o), a.relayPrompts(*live),
 			a.release(time.Time{}),
 		)
 	}))

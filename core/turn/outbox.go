@@ -11,8 +11,28 @@ import (
 )
 
 // Outbox lists what is to be sent on a channel; see Store.Outbox.
+// Relays are carried out here: they lead to rows of other conversations.
 func (e *Engine) Outbox(ctx context.Context, channel string, limit int) (rows []core.Out, next time.Time, err error) {
-	return e.store.Outbox(ctx, channel, limit)
+	for {
+		all, next, err := e.store.Outbox(ctx, channel, limit)
+		if err != nil {
+			return nil, next, err
+		}
+		rows, relays := all[:0:0], 0
+		for _, row := range all {
+			if row.Kind != core.OutRelay {
+				rows = append(rows, row)
+				continue
+			}
+			relays++
+			if err := e.relay(ctx, row); err != nil {
+				return nil, next, err
+			}
+		}
+		if relays == 0 {
+			return rows, next, nil
+		}
+	}
 }
 
 // Wake subscribes to hints that rows may wait on a channel; the second value ends the subscription.
@@ -58,6 +78,9 @@ func (e *Engine) addGlance(c core.ConversationID, run core.RunID, in core.InputI
 
 // Sent records that a row was shown, and where. The receipt rides on the next commit.
 func (e *Engine) Sent(ctx context.Context, row core.Out, r core.Receipt) error {
+	if err := e.sentCopy(ctx, row, r); err != nil {
+		return fmt.Errorf("record the receipt of row %d of %s: %w", row.Seq, row.Conversation, err)
+	}
 	// Where a prompt stands must be known before its answer comes; the rest rides on the next commit.
 	err := e.act(ctx, row.Conversation, !r.Prompted, func(a *act) error {
 		if err := errors.Join(a.tx.DropOut(row.Seq), a.edited(row, r)); err != nil || row.Input == "" {
@@ -67,7 +90,7 @@ func (e *Engine) Sent(ctx context.Context, row core.Out, r core.Receipt) error {
 		if errors.Is(err, ErrNotFound) {
 			return nil // retention was faster
 		}
-		if err != nil {
+		if err != nil || in.Conversation != a.conv.ID {
 			return err
 		}
 		return a.receipt(in, row, r)
@@ -88,6 +111,13 @@ func (a *act) edited(row core.Out, r core.Receipt) error {
 		if err != nil {
 			return err
 		}
+		if in.Conversation != a.conv.ID {
+			a.conv.Copies = slices.DeleteFunc(a.conv.Copies, func(x core.InputID) bool { return x == id })
+			if err := a.tx.PutConversation(a.conv); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := a.closingShown(in, r.At); err != nil {
 			return err
 		}
@@ -97,7 +127,7 @@ func (a *act) edited(row core.Out, r core.Receipt) error {
 
 func (a *act) closingShown(in core.Input, at time.Time) error {
 	for i := range in.Prompts {
-		if in.Prompts[i].ClosedAt.IsZero() {
+		if in.Prompts[i].ClosedAt.IsZero() && in.Prompts[i].Conversation == in.Conversation {
 			in.Prompts[i].ClosedAt = at
 		}
 	}
@@ -158,11 +188,19 @@ func (e *Engine) Failed(ctx context.Context, row core.Out, f Failure) error {
 // Show loads what an outbox row names, in one view.
 func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 	s := Shown{Row: row, Lang: row.Lang}
-	err := e.store.View(ctx, row.Conversation, func(r Reader) (err error) {
+	home, err := e.homeOf(ctx, row)
+	if err != nil {
+		return s, fmt.Errorf("load row %d of %s: %w", row.Seq, row.Conversation, err)
+	}
+	err = e.store.View(ctx, row.Conversation, func(r Reader) (err error) {
+		s.Conversation, err = r.Conversation()
+		return err
+	})
+	if err != nil {
+		return s, fmt.Errorf("load row %d of %s: %w", row.Seq, row.Conversation, err)
+	}
+	err = e.store.View(ctx, home, func(r Reader) (err error) {
 		s.Now = r.Now()
-		if s.Conversation, err = r.Conversation(); err != nil {
-			return err
-		}
 		if row.Input != "" {
 			in, err := r.Input(row.Input)
 			if err != nil {
@@ -200,7 +238,7 @@ func (e *Engine) Show(ctx context.Context, row core.Out) (Shown, error) {
 	if err != nil {
 		return s, fmt.Errorf("load row %d of %s: %w", row.Seq, row.Conversation, err)
 	}
-	id := row.Conversation.Agent()
+	id := home.Agent()
 	if s.Input != nil && s.Input.Agent != "" {
 		id = s.Input.Agent
 	}

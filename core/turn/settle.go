@@ -133,7 +133,7 @@ func (a *act) resolved(in core.Input) error {
 	if s := in.Settled; s != nil {
 		ev.By, ev.Via = s.By, s.Via
 	}
-	return errors.Join(a.tx.PutConversation(a.conv), a.event(ev))
+	return errors.Join(a.tx.PutConversation(a.conv), a.event(ev), a.relayEdits(in))
 }
 
 // proceed follows the end of an input of an open run: it shows the next, or makes the run runnable.
@@ -147,7 +147,7 @@ func (a *act) proceed() error {
 		}
 		o := promptOf(*next)
 		o.Run = a.run.ID
-		return a.outStop(o)
+		return errors.Join(a.outStop(o), a.relayPrompts(*next))
 	}
 	a.run.Status = core.RunRunning
 	if err := errors.Join(a.tx.PutRun(*a.run), a.wake()); err != nil {

@@ -76,8 +76,8 @@ type Store interface {
 	Close() error
 }
 
-// InputFilter selects inputs. The zero State is pending. Agent, Responder, Run and Conversation narrow
-// it where they are not "".
+// InputFilter selects inputs. The zero State is pending. Agent (the conversation's or the input's own),
+// Responder, Run and Conversation narrow it where they are not "".
 type InputFilter struct {
 	State        core.InputState
 	Agent        core.AgentID

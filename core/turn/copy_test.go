@@ -1,0 +1,54 @@
+package turn_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/core"
+)
+
+func TestCopiesAnswerTheSameInput(t *testing.T) {
+	for name, answer := range map[string]func(w *world, m *core.Message, copyOf string){
+		"typed":   func(*world, *core.Message, string) {},
+		"replied": func(_ *world, m *core.Message, copyOf string) { m.ReplyTo = copyOf },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				boss := core.NewConversation("ops", home, "boss")
+				w.agent.Human.Approvers = []core.PersonID{ben}
+				w.agent.Human.Notify = []core.ConversationID{boss}
+				w.model = script(calls("", `db__drop {}`))
+				w.start()
+				w.say(ana, "go")
+				w.restart()
+				w.idle()
+				in := w.waiting()[0]
+				if len(in.Prompts) != 2 || in.Prompts[1].Conversation != boss {
+					t.Fatalf("prompts %+v", in.Prompts)
+				}
+				w.wantLines("ask approval drop #0", "ask approval drop #0")
+				m := w.message(cleo, "yes")
+				m.Conversation, m.ReplyTo = boss, in.Prompts[1].Messages[0]
+				if got := w.send(m); got.Did != core.DoNote {
+					t.Errorf("a stranger's yes did %q", got.Did)
+				}
+				m = w.message(ben, "yes")
+				m.Conversation = boss
+				answer(w, &m, in.Prompts[1].Messages[0])
+				if got := w.send(m); got.Did != core.DoAnswer || got.Input != in.ID {
+					t.Errorf("yes at the copy: %+v", got)
+				}
+				w.idle()
+				got := strings.Join(w.lines(), "\n")
+				if strings.Count(got, "edit approval accepted") != 2 || !strings.Contains(got, "say end") || w.tools["db__drop"].ran() != 1 {
+					t.Errorf("shown:\n%s", got)
+				}
+				m = w.message(ben, "hello")
+				m.Conversation = boss
+				if got := w.send(m); got.Did != core.DoStart {
+					t.Errorf("an ordinary message at the copy's place did %q", got.Did)
+				}
+			})
+		})
+	}
+}
