@@ -64,6 +64,9 @@ func (d *delivery) sendPart(ctx context.Context, row core.Out, i int, to Target,
 		case se.Moved != "" && !moved:
 			moved, to.Place = true, se.Moved
 			d.move(row.Conversation, se.Moved)
+			if err := d.turns.Move(ctx, row.Conversation, se.Moved); err != nil {
+				d.log.Error("a move was not stored", "conversation", row.Conversation, "err", err)
+			}
 		case se.Refused && !plain && part.File == nil:
 			d.log.Warn("the platform refused a part's form, it is sent as plain text", "conversation", row.Conversation, "row", row.Seq, "err", err)
 			plain, part = true, render.Part{Text: part.Plain, Plain: part.Plain}

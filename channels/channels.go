@@ -60,6 +60,8 @@ type Turns interface {
 	Sent(ctx context.Context, row core.Out, r core.Receipt) error
 	Failed(ctx context.Context, row core.Out, f turn.Failure) error
 	Wake(channel string) (<-chan struct{}, func())
+	// Move follows a platform that put a conversation at another place.
+	Move(ctx context.Context, from core.ConversationID, to core.Place) error
 	// Glances takes the edits that are worth trying once: they have no row and no receipt.
 	Glances(channel string) []core.Out
 	// Show loads what an outbox row names, for rendering.
@@ -96,6 +98,11 @@ type Sink interface {
 	Message(ctx context.Context, m core.Message) error
 	// Press is a native button of a prompt.
 	Press(ctx context.Context, p Press) (PressOutcome, error)
+}
+
+// Mover is a Sink that follows conversations to another place. Moved returns nil once that is durable.
+type Mover interface {
+	Moved(ctx context.Context, from core.ConversationID, to core.Place) error
 }
 
 // Target is where a part goes.

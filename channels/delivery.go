@@ -214,6 +214,9 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 	case err != nil:
 		return r, nil, err
 	}
+	if s.Conversation.Moved != "" {
+		d.move(row.Conversation, s.Conversation.Moved)
+	}
 	defer d.typing.quiet(ctx, row.Conversation)()
 	v := d.viewOf(s)
 	unseen, fail := d.edit(ctx, v, s)

@@ -59,6 +59,17 @@ func (s sink) notStored(ctx context.Context, m core.Message, err error, again bo
 	return fmt.Errorf("accept message %s of %s: %w", m.ID, m.Conversation, err)
 }
 
+// Moved keeps where the platform has put a conversation.
+func (s sink) Moved(ctx context.Context, from core.ConversationID, to core.Place) error {
+	if err := s.turns.Move(ctx, from, to); err != nil {
+		s.log.Error("a move was not stored", "conversation", from, "to", to, "err", err)
+		return err
+	}
+	return nil
+}
+
+var _ Mover = sink{}
+
 // startsTurn reports whether the message counts against the limit: answers and cancel are free.
 func startsTurn(d core.Doing) bool {
 	switch d {

@@ -205,23 +205,8 @@ func crossed[N int | float64](least, most *N) bool {
 // secret marks fields that the schema says are secret, or whose name does.
 func (p *formParser) secret(f *FormField, schema map[string]json.RawMessage) {
 	writeOnly := string(schema["writeOnly"])
-	f.Secret = writeOnly == "true" || f.Format == "password" || f.Type == FieldString && secretName(f.Name)
-}
-
-// secretName reports whether a field's name says that its value is a secret.
-func secretName(name string) bool {
-	plain := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == ' ' || r == '.' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-	for _, word := range []string{"password", "passwd", "passphrase", "secret", "token", "authorization", "apikey", "credential", "privatekey"} {
-		if strings.Contains(plain, word) {
-			return true
-		}
-	}
-	return false
+	f.Secret = writeOnly == "true" || f.Format == "password" || SecretName(f.Name) &&
+		(f.Type == FieldString || f.Type == FieldInteger && !countsTokens(f.Name)) // a PIN, not max_tokens
 }
 
 func (p *formParser) str(name string, schema map[string]json.RawMessage, key string) string {

@@ -56,6 +56,10 @@ type Conversation struct {
 	Last RunID `json:"last,omitempty"`
 	// Closed is the input whose prompt ended last here: what a late answer is told about.
 	Closed InputID `json:"closed,omitempty"`
+	// Moved is where the platform has put the conversation since its id was made; "" where it stood.
+	Moved Place `json:"moved,omitempty"`
+	// Alias is the conversation that this place belongs to since the platform moved it here.
+	Alias ConversationID `json:"alias,omitempty"`
 	// Copies are inputs of other conversations whose prompts were copied here and still wait.
 	Copies []InputID `json:"copies,omitempty"`
 	// Asked says that the agent's intake was shown here.

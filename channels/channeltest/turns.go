@@ -193,6 +193,9 @@ func (f *Turns) Glance(row core.Out) {
 	f.tell(row.Conversation.Channel())
 }
 
+// Move is not needed here: nothing moves.
+func (f *Turns) Move(context.Context, core.ConversationID, core.Place) error { return nil }
+
 // Glances takes them.
 func (f *Turns) Glances(string) []core.Out {
 	f.mu.Lock()

@@ -32,6 +32,9 @@ func (a *Adapter) handle(ctx context.Context, sink channels.Sink, u update) erro
 		a.unmask(ctx, in.hidden)
 	case in.moved != nil:
 		a.log.Info("telegram: a group became a supergroup; its conversation goes on at the new id", "from", in.moved[0], "to", in.moved[1])
+		if m, ok := sink.(channels.Mover); ok {
+			return m.Moved(ctx, r.conversation(in.moved[0], 0), placeOf(in.moved[1], 0))
+		}
 	case u.Member != nil:
 		a.log.Info("telegram: membership changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
 	default:

@@ -18,7 +18,7 @@ var errGuest = errors.New("the message may be about another conversation")
 // Accept stores one message and does what it means, in one transaction. It returns once that is durable:
 // only then may the platform be told that the message arrived.
 func (e *Engine) Accept(ctx context.Context, m core.Message) (Accepted, error) {
-	acc, err := e.acceptHere(ctx, m, true)
+	m, acc, err := e.acceptMoved(ctx, m)
 	if errors.Is(err, errGuest) {
 		var taken bool
 		if acc, taken, err = e.acceptGuest(ctx, m); err == nil && !taken {
@@ -35,6 +35,9 @@ func (e *Engine) Accept(ctx context.Context, m core.Message) (Accepted, error) {
 // conversation's prompt is errGuest, and nothing is written.
 func (e *Engine) acceptHere(ctx context.Context, m core.Message, guests bool) (acc Accepted, err error) {
 	err = e.act(ctx, m.Conversation, false, func(a *act) error {
+		if a.conv.Alias != "" {
+			return &aliasError{a.conv.Alias}
+		}
 		seen, err := a.tx.Seen(m.ID)
 		if err != nil {
 			return err

@@ -52,3 +52,28 @@ func TestCopiesAnswerTheSameInput(t *testing.T) {
 		})
 	}
 }
+
+func TestConversationThatMoves(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.model = script(calls("", `db__drop {}`))
+		w.start()
+		w.say(ana, "go")
+		if err := w.e.Move(t.Context(), conv(), "super"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.e.Move(t.Context(), conv(), "super"); err != nil {
+			t.Fatal(err)
+		}
+		w.idle()
+		w.wantLines("ask approval drop #0", "ask approval drop #0")
+		m := w.message(ana, "yes")
+		m.Conversation = core.NewConversation("ops", home, "super")
+		if got := w.send(m); got.Did != core.DoAnswer {
+			t.Errorf("yes at the new place did %q", got.Did)
+		}
+		w.idle()
+		if n := w.tools["db__drop"].ran(); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+	})
+}
