@@ -332,6 +332,26 @@ func TestTelegramStopsGracefully(t *testing.T) {
 	b.done(0)
 }
 
+// TestASecondSignalEndsAtOnce: a tool hangs, so the first signal waits for it; the second does not. The call
+// may have run, and the next start asks.
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBot(t)
+	pipe := b.store + ".effects"
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	b.server.Say(ana, b.chat, deleteIt)
+	b.asked()
+	b.server.Say(ana, b.chat, "yes")
+	b.taken()
+	if code := b.serve.end(syscall.SIGTERM, syscall.SIGINT); code != exitInterrupted {
+		t.Errorf("exit code %d\n%s", code, b.serve.story())
+	}
+	must(t, os.Remove(pipe))
+	b.start()
+	b.says("may or may not have run")
+	b.done(0)
+}
+
 // TestTelegramRefusesStrangers tells who is not on the list their id, once, and stores nothing of them.
 func TestTelegramRefusesStrangers(t *testing.T) {
 	t.Parallel()
