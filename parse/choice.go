@@ -214,6 +214,14 @@ func (r *Reader) allBut(c *choice, s string) found {
 			rest = strings.TrimSpace(t)
 		}
 	}
+	if r.lex.tight != nil { // "除了2以外全部"
+		for i := range rest {
+			if r.lex.roles[rest[:i]]&isExcept != 0 {
+				rest = strings.TrimSpace(rest[i:])
+				break
+			}
+		}
+	}
 	for i := 0; i < len(s) && rest == ""; i++ {
 		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",")]&isAll != 0 {
 			rest = r.afterExcept(s[i+1:])

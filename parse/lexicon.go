@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -62,6 +63,7 @@ type lexicon struct {
 	longest int
 	please  []string
 	ends    []string        // phrases of isExceptEnd
+	tight   []string        // "and" and "or" of scripts that write no space around them
 	alike   map[int][]alike // by length in runes, for typos
 	numbers map[string]words.Place
 	letters map[string]words.Place
@@ -70,6 +72,9 @@ type lexicon struct {
 	// comma: a point may part thousands.
 	comma bool
 }
+
+// firstSpaceless is the first rune of the scripts of East Asia, which write words without spaces.
+const firstSpaceless = 0x2E80
 
 type alike struct {
 	phrase string
@@ -128,6 +133,11 @@ func (x *lexicon) add(l *words.Language) {
 	}
 	for _, p := range l.ExceptEnd {
 		x.ends = append(x.ends, Fold(p))
+	}
+	for _, p := range append(slices.Clone(l.And), l.Or...) {
+		if r, _ := utf8.DecodeRuneInString(p); r >= firstSpaceless {
+			x.tight = append(x.tight, p)
+		}
 	}
 	for _, p := range l.Last {
 		x.last[Fold(p)] = struct{}{}

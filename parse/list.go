@@ -2,6 +2,7 @@ package parse
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"parley/core"
 	"parley/core/words"
@@ -33,7 +34,7 @@ func (r *Reader) list(c *choice, s string) found {
 	if c.n > maxOptions {
 		return found{}
 	}
-	l := lister{r: r, c: c, s: s}
+	l := lister{r: r, c: c, s: r.lex.loosen(s)}
 	l.from(0, way{})
 	switch {
 	case len(l.found) == 0:
@@ -51,6 +52,32 @@ func (r *Reader) list(c *choice, s string) found {
 		}
 	}
 	return found{hint: core.HintSeveral}
+}
+
+// loosen puts spaces around an "and" that stands between two numbers without any: "1と3".
+func (x *lexicon) loosen(s string) string {
+	for _, and := range x.tight {
+		for i := 1; i < len(s); {
+			n := strings.Index(s[i:], and)
+			if n < 0 {
+				break
+			}
+			i += n
+			before, _ := utf8.DecodeLastRuneInString(s[:i])
+			after, _ := utf8.DecodeRuneInString(s[i+len(and):])
+			if counts(before) && counts(after) {
+				s = s[:i] + " " + and + " " + strings.TrimLeft(s[i+len(and):], " ")
+				i++
+			}
+			i += len(and)
+		}
+	}
+	return s
+}
+
+// counts reports whether a rune can stand at the end or the start of a number as East Asia writes it.
+func counts(r rune) bool {
+	return r >= '0' && r <= '9' || strings.ContainsRune(" 第一二三四五六七八九十番目号个個项項번째", r) && r != utf8.RuneError
 }
 
 // from reads the item at byte i and what follows it.

@@ -173,7 +173,7 @@ func (r *Reader) partial(c *choice, s string) bool {
 		}
 	}
 	first, _ := utf8.DecodeRuneInString(s)
-	spaceless := first >= 0x2E80 && utf8.RuneCountInString(s) > 1
+	spaceless := first >= firstSpaceless && utf8.RuneCountInString(s) > 1
 	said := strings.FieldsFunc(s, notWord)
 	for i, l := range c.labels {
 		if inOrder(said, c.words[i]) || letters(said) || spaceless && strings.Contains(l, s) {

@@ -106,12 +106,27 @@ func (r *Reader) verdict(m message) core.Reading {
 	if c, ok := r.command(its, m); ok {
 		return c
 	}
-	if r.p.Input.Draft.Review {
-		if n, ok := r.edit(m.folded); ok && !m.asked {
-			return r.editing(n)
-		}
+	if got, ok := r.lastLook(its, m); ok {
+		return got
 	}
 	return r.near(its, m.folded, r.verdictWords())
+}
+
+// lastLook reads what goes back from the last look at a form.
+func (r *Reader) lastLook(its []item, m message) (core.Reading, bool) {
+	if !r.p.Input.Draft.Review || m.asked {
+		return core.Reading{}, false
+	}
+	if n, ok := r.edit(m.folded); ok {
+		return r.editing(n), true
+	}
+	switch roles := only(withoutPlease(its)); {
+	case roles&isBack != 0:
+		return command(core.VerbBack), true
+	case roles&isEdit != 0: // which one?
+		return unclear(core.HintNumber), true
+	}
+	return core.Reading{}, false
 }
 
 // verdictWords are the roles of words whose typos are unclear here.
