@@ -24,14 +24,6 @@ const (
 // tryAgain is the line when storing failed.
 var tryAgain = render.NoteData{Code: core.NoteStoreTryAgain}
 
-// refusal tells a person who is not let in what the operator needs to know.
-func refusal(who core.PersonID) string {
-	return "You are not on the list of people this bot talks to. Your id is " + string(who) + ": whoever runs the bot can add it."
-}
-
-// movedOn tells someone who pressed a button of a question that has been answered since.
-const movedOn = "This was answered already. The newest question is further down."
-
 // pressLine is why a press did nothing.
 func pressLine(v render.View, in core.Input, no *core.AnswerError, from core.PersonID) string {
 	switch no.Code {
@@ -40,7 +32,7 @@ func pressLine(v render.View, in core.Input, no *core.AnswerError, from core.Per
 			in = *no.Current
 		}
 		if in.Pending() {
-			return movedOn
+			return line(render.MovedOn(v))
 		}
 		return line(render.Note(v, render.NoteData{Code: core.NoteAlready, Input: &in, Person: from}))
 	case core.AnswerForbidden:

@@ -93,14 +93,14 @@ func (p *port) refuse(m core.Message) {
 		return
 	}
 	p.log.Info("refused", "person", m.From)
-	p.sayAside(m, render.Reply(p.view(m.Lang, m.Shared), refusal(m.From)))
+	p.sayAside(m, render.Refusal(p.view(m.Lang, m.Shared), m.From))
 }
 
 // Press settles the input a button names, by the same rules as a typed answer. The line says why not, or
 // that the answer was not stored; in that case there is an error too.
 func (s sink) Press(ctx context.Context, p Press) (PressOutcome, error) {
 	if !s.Access.Allows(p.From) {
-		return PressOutcome{Line: refusal(p.From)}, nil
+		return PressOutcome{Line: line(render.Refusal(s.view(p.Lang, true), p.From))}, nil
 	}
 	v := s.view(p.Lang, true)
 	in, err := s.turns.Settle(ctx, turn.Settlement{

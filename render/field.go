@@ -165,8 +165,9 @@ func (w *writer) review(a *asking, in core.Input) {
 func (w *writer) filled(form core.Form, values map[string]json.RawMessage, redact []string) []block {
 	var out []block
 	for i, f := range form.Fields {
-		out = append(out, line(position(i), seg{plain, ") "}, text(clip(oneLine(f.Label()), 200)), seg{plain, ": "},
-			w.value(f, values[f.Name], redact)))
+		segs := append([]seg{position(i), {plain, ") "}}, w.s.isolated(text(clip(oneLine(f.Label()), 200)))...)
+		segs = append(append(segs, seg{plain, ": "}), w.s.isolated(w.value(f, values[f.Name], redact))...)
+		out = append(out, line(segs...))
 	}
 	return out
 }
@@ -177,7 +178,7 @@ func (w *writer) value(f core.FormField, raw json.RawMessage, redact []string) s
 	switch {
 	case !ok || tree.kind == 0 && tree.text == "null":
 		return seg{plain, w.s.text["left.out"]}
-	case f.Secret || secretName(f.Name, redact):
+	case f.Secret || f.Type != core.FieldBoolean && secretName(f.Name, redact) && (tree.kind != 0 || !countsTokens(f.Name)):
 		return seg{plain, maskOf(tree.text)}
 	case tree.kind == '[':
 		var labels []string

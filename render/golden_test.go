@@ -46,7 +46,9 @@ func golden(t *testing.T, name, got string) {
 
 func view(d Dialect) View { return View{Dialect: d, Agent: "Ops", Now: coretest.Now} }
 
-// dump shows all of parts. Joiners are shown too, else nobody would see them in a golden file.
+var shownMarks = strings.NewReplacer(joiner, "⁀", fsi, "⟪", pdi, "⟫")
+
+// dump shows all of parts. Joiners and isolates are shown too, else nobody would see them in a golden file.
 func dump(parts []Part) string {
 	var b bytes.Buffer
 	for i, p := range parts {
@@ -54,7 +56,7 @@ func dump(parts []Part) string {
 		if p.File != nil {
 			fmt.Fprintf(&b, "[file %s, %d bytes]\n", p.File.Name, len(p.File.Data))
 		}
-		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(p.Text, joiner, "⁀"))
+		fmt.Fprintf(&b, "%s\n", shownMarks.Replace(p.Text))
 		for _, s := range p.Spans {
 			fmt.Fprintf(&b, "[%s %d+%d]\n", s.Kind, s.Start, s.Length)
 		}

@@ -96,12 +96,14 @@ var (
 	bareURL    = regexp.MustCompile(`(?m)^<?https://[^\s<>]+>?$`)
 	ping       = regexp.MustCompile(`@[^\s\x{2060}]`)
 	tag        = regexp.MustCompile(`#[\pL\pN_]|(^|[\s(])/[A-Za-z]`)
+	isolate    = regexp.MustCompile(`\x{2068}[^\n\x{2068}\x{2069}]*\x{2069}`)
 	forged     = regexp.MustCompile(`(?m)^◈ \**Approved`)
 	emphasised = regexp.MustCompile(`(^|[^\pL\pN])([*_~])[^\s\x{2060}]`)
 )
 
 // live says what of a part would do something on its platform; "" is nothing.
 func live(d Dialect, p Part) string {
+	p.Text, p.Plain = unisolated(p.Text), unisolated(p.Plain)
 	switch {
 	case !utf8.ValidString(p.Text) || !utf8.ValidString(p.Plain):
 		return "invalid UTF-8"
@@ -117,6 +119,18 @@ func live(d Dialect, p Part) string {
 		return "ping in the plain form"
 	}
 	return map[Style]func(Part) string{Plain: func(Part) string { return "" }, Entities: liveEntities, Mrkdwn: liveMrkdwn, Markdown: liveMarkdown}[d.Style](p)
+}
+
+// unisolated takes out the pairs of marks that keep the direction of a value to itself. One that is left has
+// lost its partner, or came from somebody else.
+func unisolated(s string) string {
+	for {
+		t := isolate.ReplaceAllStringFunc(s, func(m string) string { return strings.Repeat(joiner, 2) + m[3:len(m)-3] })
+		if t == s {
+			return s
+		}
+		s = t
+	}
 }
 
 func liveEntities(p Part) string {

@@ -56,7 +56,7 @@ func (m *masker) value(n node, secret bool, depth int) {
 	case '{', '[':
 		m.composite(n, secret, depth)
 	default:
-		if secret && n.text != "null" {
+		if secret && n.text != "null" && n.text != "true" && n.text != "false" { // a flag is no secret, and changes what runs
 			m.mask(n.text)
 			return
 		}

@@ -26,6 +26,7 @@ func TestMasked(t *testing.T) {
 			"{\n  \"credentials\": {\n    \"user\": " + m("u") + ",\n    \"n\": [\n      " + m("1") + ",\n      null\n    ]\n  }\n}", 2},
 		{"pair", `["Authorization","abc"]`, "[\n  \"Authorization\",\n  " + m("abc") + "\n]", 1},
 		{"tokens are counted", `{"max_tokens":100,"tokens":5,"token":7}`, "{\n  \"max_tokens\": 100,\n  \"tokens\": 5,\n  \"token\": " + m("7") + "\n}", 1},
+		{"flags show", `{"pin":true,"secrets":[false]}`, "{\n  \"pin\": true,\n  \"secrets\": [\n    false\n  ]\n}", 0},
 		{"within a command", `"curl -H 'Authorization: Bearer abc123def' https://u:p@h/x?token=zzz; rm -rf /"`,
 			`"curl -H 'Authorization: Bearer "` + m("abc123def") + `"' https://"` + m("u:p") + `"@h/x?token="` + m("zzz") + `"; rm -rf /"`, 3},
 		{"a mask hides no command", `"x --token=$(rm -rf /) password=a;reboot"`, `"x --token=$(rm -rf /) password=a;reboot"`, 0},

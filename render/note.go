@@ -206,3 +206,19 @@ func (w *writer) secretField(n NoteData) []block {
 	}
 	return one(w.line("note.secret_field", args{"tool": w.fullTool(*n.Input), "field": text(clip(oneLine(f.Label()), 80))}))
 }
+
+// Refusal tells a person who is not let in what the operator needs to know: their id.
+func Refusal(v View, person core.PersonID) []Part {
+	return newWriter(v).sentence("note.refused", args{"person": codeOf(string(person))})
+}
+
+// MovedOn tells a person who answered a question by its button that the answer stands and others wait.
+func MovedOn(v View) []Part { return newWriter(v).sentence("note.moved_on", nil) }
+
+// sentence is a note of one line that no core.NoteCode stands for.
+func (w *writer) sentence(key string, values args) []Part {
+	body := w.line(key, values)
+	body.segs = append([]seg{{plain, mark + " "}}, body.segs...)
+	a := asking{body: one(body)}
+	return w.draw(w.pack(&a), nil)
+}

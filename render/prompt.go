@@ -272,7 +272,7 @@ func (w *writer) buttons(in core.Input, a asking) []Button {
 	}
 	for i := range a.buttons {
 		a.buttons[i].Input, a.buttons[i].Step = in.ID, in.Draft.Step
-		a.buttons[i].Label = clip(a.buttons[i].Label, 30)
+		a.buttons[i].Label = clip(withoutIsolates.Replace(a.buttons[i].Label), 30)
 	}
 	return a.buttons
 }

@@ -77,7 +77,7 @@ func (w *writer) options(a *asking, options []core.Option, byDefault func(core.O
 	}
 	c.lettered = words.Lettered(labels, w.Lang)
 	for i, o := range options {
-		segs := []seg{{plain, c.position(i) + ") "}, text(o.Label)}
+		segs := append([]seg{{plain, c.position(i) + ") "}}, w.s.isolated(text(o.Label))...)
 		if byDefault(o) {
 			segs = append(segs, seg{plain, " " + w.s.text["default"]})
 		}

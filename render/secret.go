@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"parley/core"
 )
@@ -21,67 +20,25 @@ func SecretField(name string, schema json.RawMessage) bool {
 	return err == nil && form.HasSecret()
 }
 
-// secretName reports whether values of that name are masked.
+// secretName reports whether values of that name are masked: by core's list, or because redact lists it.
 func secretName(name string, redact []string) bool {
-	words := nameWords(name)
+	words := core.NameWords(name)
 	for _, r := range redact {
-		if rw := nameWords(r); len(rw) > 0 && (contains(words, rw) || strings.Join(words, "") == strings.Join(rw, "")) {
+		if rw := core.NameWords(r); len(rw) > 0 && (contains(words, rw) || strings.Join(words, "") == strings.Join(rw, "")) {
 			return true
 		}
 	}
-	all := strings.Join(words, "")
-	for _, s := range secretParts {
-		if strings.Contains(all, s) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(secretWords, w) }) ||
-		strings.HasSuffix(all, "pwd") || strings.Contains(all, "secret") && !strings.Contains(all, "secretar") ||
-		strings.Contains(all, "token") && !strings.Contains(all, "tokeni")
+	return core.SecretName(name)
 }
 
-var (
-	// secretParts say it anywhere within a name.
-	secretParts = []string{
-		"password", "passwd", "passphrase", "passcode", "authorization", "apikey", "privatekey", "secretkey", "accesskey", "signingkey",
-		"encryptionkey", "credential", "cookie", "clientkey", "sshkey",
-	}
-	// secretWords say it as a word of their own.
-	secretWords = []string{"pass", "pwd", "pw", "otp", "cvv", "cvc", "bearer", "jwt", "pat"}
-	// countWords next to "token" tell of how many there are.
-	countWords = []string{"max", "min", "num", "count", "total", "limit", "used", "usage", "budget", "per", "n", "input", "output", "prompt", "completion"}
-)
+// countWords next to "token" tell of how many there are.
+var countWords = []string{"max", "min", "num", "count", "total", "limit", "used", "usage", "budget", "per", "n", "input", "output", "prompt", "completion"}
 
 // countsTokens reports whether name is of a number of tokens, as language models count them.
 func countsTokens(name string) bool {
-	words := nameWords(name)
+	words := core.NameWords(name)
 	return slices.Contains(words, "tokens") || slices.Contains(words, "token") &&
 		slices.ContainsFunc(words, func(w string) bool { return slices.Contains(countWords, w) })
-}
-
-// nameWords are the words of a name in lower case: userApiKey, user_api_key and USER-API-KEY are user, api, key.
-func nameWords(name string) []string {
-	var out []string
-	var word []rune
-	rs := []rune(name)
-	flush := func() {
-		if len(word) > 0 {
-			out = append(out, strings.ToLower(string(word)))
-		}
-		word = nil
-	}
-	for i, r := range rs {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			flush()
-			continue
-		}
-		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
-			flush()
-		}
-		word = append(word, r)
-	}
-	flush()
-	return out
 }
 
 // contains reports whether part stands within words.

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -18,7 +19,7 @@ import (
 
 // langFiles holds every sentence of this package: one file a language, named by its tag. A file is all that a
 // language needs; what it leaves out is said in English. {names} are placeholders. Sentences that depend on a
-// number end in .one, .few, .many or .other, as the language's plurals go.
+// number end in .zero, .one, .two, .few, .many or .other, as the plurals of the language go.
 //
 //go:embed lang/*.json
 var langFiles embed.FS
@@ -27,22 +28,33 @@ var langFiles embed.FS
 type sentences struct {
 	tag  language.Tag
 	text map[string]string
+	// rtl says that the language is written from right to left.
+	rtl bool
 }
 
 var languages = sync.OnceValue(func() map[string]*sentences {
-	files, err := langFiles.ReadDir("lang")
+	all, err := readLanguages(langFiles, "lang")
 	if err != nil {
-		panic("render: the languages built in cannot be listed: " + err.Error())
+		panic("render: the languages built in cannot be read: " + err.Error())
+	}
+	return all
+})
+
+// readLanguages reads every language file of a folder, by tag.
+func readLanguages(from fs.FS, dir string) (map[string]*sentences, error) {
+	files, err := fs.ReadDir(from, dir)
+	if err != nil {
+		return nil, err
 	}
 	own := map[string]map[string]string{}
 	for _, f := range files {
-		data, err := langFiles.ReadFile("lang/" + f.Name())
+		data, err := fs.ReadFile(from, path.Join(dir, f.Name()))
 		m := map[string]string{}
 		if err == nil {
 			err = json.Unmarshal(data, &m)
 		}
 		if err != nil {
-			panic(fmt.Sprintf("render: the language file %s built in cannot be read: %v", f.Name(), err))
+			return nil, fmt.Errorf("language file %s: %w", f.Name(), err)
 		}
 		own[strings.TrimSuffix(f.Name(), path.Ext(f.Name()))] = m
 	}
@@ -50,22 +62,23 @@ var languages = sync.OnceValue(func() map[string]*sentences {
 	for tag, m := range own {
 		merged := maps.Clone(own["en"])
 		maps.Copy(merged, m)
-		all[tag] = &sentences{tag: language.Make(tag), text: merged}
+		s := &sentences{tag: language.Make(tag), text: merged}
+		script, _ := s.tag.Script()
+		s.rtl = slices.Contains(rightToLeft, script.String())
+		all[tag] = s
 	}
-	return all
-})
+	return all, nil
+}
 
-// speak finds the sentences for a tag: its own, its base language's, or English.
+// rightToLeft are the scripts written so that languages of today use.
+var rightToLeft = []string{"Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm"}
+
+// speak finds the sentences of a language; English ones where it has no file.
 func speak(tag string) *sentences {
-	all := languages()
-	if s, ok := all[strings.ToLower(tag)]; ok {
+	if s, ok := languages()[tag]; ok {
 		return s
 	}
-	base, _ := language.Make(tag).Base()
-	if s, ok := all[base.String()]; ok && tag != "" {
-		return s
-	}
-	return all["en"]
+	return languages()["en"]
 }
 
 // args are the values of a sentence's placeholders.
@@ -91,7 +104,7 @@ func (s *sentences) say(key string, values args) []seg {
 		if value.text == "" {
 			value = seg{plain, s.text["empty"]}
 		}
-		out = append(out, value)
+		out = append(out, s.isolated(value)...)
 		rest = tail
 	}
 }
@@ -133,22 +146,27 @@ func (s *sentences) list(key string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	last := names[len(names)-1]
 	if len(names) == 1 {
-		return last
+		return names[0]
 	}
-	front := strings.Join(names[:len(names)-1], s.text["list.comma"])
-	return s.flat(key, args{"a": {plain, front}, "b": {plain, last}})
+	apart := make([]string, len(names))
+	for i, name := range names {
+		apart[i] = flatten(s.isolated(seg{plain, name}))
+	}
+	last := len(apart) - 1
+	front := strings.Join(apart[:last], s.text["list.comma"])
+	return strings.NewReplacer("{a}", front, "{b}", apart[last]).Replace(s.text[key])
 }
 
-// in is a length of time in the greatest unit of which there are at least two, rounded down.
+// in is a length of time in the greatest unit of which there are at least two, to the nearest one.
 func (s *sentences) in(d time.Duration) string {
-	key, n := "minutes", int(d/time.Minute)
+	nearest := func(unit time.Duration) int { return int(d.Round(unit) / unit) }
+	key, n := "minutes", nearest(time.Minute)
 	switch {
-	case d >= 48*time.Hour:
-		key, n = "days", int(d/(24*time.Hour))
-	case d >= 2*time.Hour:
-		key, n = "hours", int(d/time.Hour)
+	case nearest(time.Hour) >= 48:
+		key, n = "days", nearest(24*time.Hour)
+	case n >= 120:
+		key, n = "hours", nearest(time.Hour)
 	}
 	return flatten(s.many(key, max(n, 1), nil))
 }

@@ -42,7 +42,11 @@ type writer struct {
 	w *words.Language
 }
 
-func newWriter(v View) *writer { return &writer{View: v, s: speak(v.Lang), w: words.For(v.Lang)} }
+// newWriter picks the sentences of the language that the words are of, so that a prompt speaks one language.
+func newWriter(v View) *writer {
+	w := words.For(v.Lang)
+	return &writer{View: v, s: speak(w.Tag), w: w}
+}
 
 func (w *writer) line(key string, a args) block { return line(w.s.say(key, a)...) }
 
