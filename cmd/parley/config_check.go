@@ -180,9 +180,6 @@ func (c *check) agent(at Path, id string, a AgentConfig) {
 		}
 	}
 	c.distinct(hi.key("notify"), a.HumanInput.Notify)
-	if len(a.HumanInput.Notify) > 0 { // who relied on the copies would wait for prompts that nobody sees
-		c.once(hi.key("notify"), notYet, "copies of prompts")
-	}
 	if a.Intake != nil {
 		if _, err := a.Intake.build(parse.Fold); err != nil {
 			c.once(at.key("intake"), "%v", err)

@@ -132,7 +132,6 @@ func TestConfigRefuses(t *testing.T) {
 		{"silence as an answer (EX-09)", map[string]string{hi + "onExpire": `"accept"`}, hi + `onExpire: "accept": want "close" or "resume"`},
 		{"responders unknown", map[string]string{hi + "responders": `"anyone"`}, hi + `responders: "anyone": want "asker+approvers" or "approvers"`},
 		{"nobody who could answer", map[string]string{hi + "responders": `"approvers"`}, hi + "responders: only approvers may answer and approvers names nobody"},
-		{"copies of prompts", map[string]string{hi + "notify": `["tg:-1001"]`}, hi + "notify: copies of prompts: not supported by this version"},
 		{"a place of no channel", map[string]string{hi + "notify": `["slack:C1"]`}, hi + `notify[0]: "slack:C1": agent ops has no channel with the name or type "slack"`},
 		{"a place that is none", map[string]string{hi + "notify": `["tg:general"]`}, hi + `notify[0]: "tg:general": want a chat's number`},
 		{"a webhook without a listener", map[string]string{"tg.webhook": "true", "api.publicURL": `"https://x.example"`}, "channels[0].webhook: needs api.listen"},
@@ -348,7 +347,7 @@ func TestHumanInputMeaning(t *testing.T) {
 	cfg, ps := load(t, with(t, map[string]string{"agents.ops.humanInput": `{"approvers":["telegram:42"],"responders":"approvers","onExpire":"resume",
 		"supersededBy":"anyone","nearMiss":"supersede","shared":"bound","notify":["telegram:-1001/7"]}`}))
 	h := cfg.Agents["ops"].human(cfg, "ops")
-	if len(ps) != 1 || !h.ApproversOnly || !h.ResumeOnExpire || !h.SupersededByAnyone || !h.NearMissSupersedes || !h.Bound ||
+	if len(ps) != 0 || !h.ApproversOnly || !h.ResumeOnExpire || !h.SupersededByAnyone || !h.NearMissSupersedes || !h.Bound ||
 		len(h.Notify) != 1 || h.Notify[0] != core.NewConversation("ops", "tg", "-1001/7") || !slices.Equal(h.Audience("telegram:1"), []core.PersonID{"telegram:42"}) {
 		t.Errorf("%+v, problems %q", h, ps)
 	}

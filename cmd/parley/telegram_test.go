@@ -352,6 +352,31 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	b.done(0)
 }
 
+// TestTelegramCopiesThePrompt sends a copy where the approvers are; it is answered there, after a kill.
+func TestTelegramCopiesThePrompt(t *testing.T) {
+	t.Parallel()
+	ben := telegramtest.User{ID: 43, Username: "ben"}
+	b := newBot(t, func(cfg map[string]any) {
+		cfg["agents"].(map[string]any)["ops"].(map[string]any)["humanInput"] = map[string]any{
+			"approvers": []string{"telegram:43"}, "responders": "approvers", "notify": []string{"tg:-1001"},
+		}
+	})
+	group := b.server.Supergroup(-1001)
+	b.server.Say(ana, b.chat, deleteIt)
+	b.asked()
+	b.wait("the copy stands in the group", func() bool { return len(b.server.Sent(group)) == 1 })
+	prompt := b.server.Sent(group)[0]
+	b.server.Say(ana, b.chat, "yes") // she may not
+	b.says("Only telegram:43 may answer")
+	b.server.Say(ben, group, "/status@relay_bot") // what answers it has the receipt of the copy behind it
+	b.wait("the status is told", func() bool { return len(b.server.Sent(group)) == 2 })
+	b.serve.kill()
+	b.start()
+	b.server.Say(ben, group, "yes", telegramtest.Reply(prompt.ID))
+	b.says("Done: the database staging is gone.")
+	b.done(1)
+}
+
 // TestTelegramRefusesStrangers tells who is not on the list their id, once, and stores nothing of them.
 func TestTelegramRefusesStrangers(t *testing.T) {
 	t.Parallel()
