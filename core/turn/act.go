@@ -32,6 +32,15 @@ type act struct {
 }
 
 func (e *Engine) newAct(tx Tx) (*act, error) {
+	a, err := e.bareAct(tx)
+	if err == nil && a.run != nil {
+		a.inputs, err = a.treeInputs(*a.run)
+	}
+	return a, err
+}
+
+// bareAct is an act that has not read the inputs of the open run.
+func (e *Engine) bareAct(tx Tx) (*act, error) {
 	conv, err := tx.Conversation()
 	if err != nil {
 		return nil, err
@@ -45,9 +54,8 @@ func (e *Engine) newAct(tx Tx) (*act, error) {
 	return a, a.load()
 }
 
-// load reads the open run and its inputs.
+// load reads the open run.
 func (a *act) load() error {
-	a.run, a.inputs = nil, nil
 	if a.conv.Open == "" {
 		return nil
 	}
@@ -56,8 +64,7 @@ func (a *act) load() error {
 		return fmt.Errorf("open run of %s: %w", a.conv.ID, err)
 	}
 	a.run = &run
-	a.inputs, err = a.treeInputs(run)
-	return err
+	return nil
 }
 
 // treeInputs are the inputs of a root run and of all runs below it, in the order of their places.
@@ -102,13 +109,15 @@ func (a *act) out(o core.Out) error {
 // outStop adds a row that shows where a run has come to. It brings the run's prompts up to date as well, so
 // that they need no row and no receipt of their own.
 func (a *act) outStop(o core.Out) error {
-	run, err := a.tx.Run(o.Run)
-	if err != nil {
-		return err
-	}
-	inputs, err := a.treeInputs(run)
-	if err != nil {
-		return err
+	inputs := a.inputs
+	if a.run == nil || a.run.ID != o.Run {
+		run, err := a.tx.Run(o.Run)
+		if err != nil {
+			return err
+		}
+		if inputs, err = a.treeInputs(run); err != nil {
+			return err
+		}
 	}
 	for _, in := range inputs {
 		home, shown := core.HomePrompt(in)
@@ -147,10 +156,14 @@ func data(v any) json.RawMessage {
 
 // putInput stores an input and keeps the loaded copy in step.
 func (a *act) putInput(in core.Input) error {
+	known := false
 	for i := range a.inputs {
 		if a.inputs[i].ID == in.ID {
-			a.inputs[i] = in
+			a.inputs[i], known = in, true
 		}
+	}
+	if !known {
+		a.inputs = append(a.inputs, in)
 	}
 	return a.tx.PutInput(in)
 }

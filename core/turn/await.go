@@ -119,7 +119,7 @@ func (d *driver) want(wanting []*state) error {
 	}
 	if d != d.root {
 		d.run.Status = core.RunInputRequired
-		if err := d.commit(abortableThen(nil)); err != nil {
+		if err := d.record(); err != nil {
 			return err
 		}
 	}
@@ -135,11 +135,7 @@ func (d *driver) suspend() (again bool, err error) {
 		if err != nil {
 			return err
 		}
-		all, err := a.treeInputs(*a.run)
-		if err != nil {
-			return err
-		}
-		live := core.Live(all)
+		live := core.Live(a.inputs)
 		if again = live == nil; again {
 			return nil
 		}
@@ -165,18 +161,14 @@ func (d *driver) suspend() (again bool, err error) {
 
 // openAll writes the inputs that are to be opened.
 func (d *driver) openAll(a *act) (opened bool, err error) {
-	old, err := a.treeInputs(*a.run)
-	if err != nil {
-		return false, err
-	}
 	place := 0
-	for _, in := range old {
+	for _, in := range a.inputs {
 		place = max(place, in.Place)
 	}
 	for i, o := range d.opens {
 		in := o.d.input(a, o.s, i+1, len(d.opens))
 		in.Place = place + i + 1
-		errs := []error{a.tx.PutInput(in), a.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID})}
+		errs := []error{a.putInput(in), a.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID})}
 		if o.s.want.key != "" {
 			row := *o.s.row
 			row.Asks = append(slices.Clip(row.Asks), core.Ask{Key: o.s.want.key, Input: in.ID})

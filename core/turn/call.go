@@ -66,7 +66,7 @@ func (b *batch) begin(calls ...*state) error {
 		s.row = &row
 		b.d.put(s.row)
 	}
-	err := b.d.commit(abortableThen(nil))
+	err := b.d.record()
 	if errors.Is(err, errAborted) {
 		for i, s := range calls {
 			s.row = before[i]

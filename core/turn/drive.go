@@ -194,13 +194,15 @@ func (d *driver) pickUp() (again bool, err error) {
 
 // update runs f in one transaction under the driver's claim. A store that fails for a while is tried
 // again, since what was done outside must be recorded.
-func (d *driver) update(f func(*act) error) error {
+func (d *driver) update(f func(*act) error) error { return d.updateWith(d.e.newAct, f) }
+
+func (d *driver) updateWith(load func(Tx) (*act, error), f func(*act) error) error {
 	const first, longest = 50 * time.Millisecond, 5 * time.Second
 	for wait := first; ; wait = min(2*wait, longest) {
 		var a *act
 		err := d.e.store.Update(d.hard, Scope{Conversation: d.claim.Conversation, Claim: d.claim}, func(tx Tx) error {
 			var err error
-			if a, err = d.e.newAct(tx); err != nil {
+			if a, err = load(tx); err != nil {
 				return err
 			}
 			a.holder = true
@@ -225,8 +227,13 @@ func (d *driver) update(f func(*act) error) error {
 }
 
 // commit writes the steps and calls that are not durable, with what f adds, in one transaction.
-func (d *driver) commit(f func(*act) error) error {
-	err := d.update(func(a *act) error {
+func (d *driver) commit(f func(*act) error) error { return d.commitWith(d.e.newAct, f) }
+
+// record commits the steps and calls alone, unless the run is to be aborted.
+func (d *driver) record() error { return d.commitWith(d.e.bareAct, abortable) }
+
+func (d *driver) commitWith(load func(Tx) (*act, error), f func(*act) error) error {
+	err := d.updateWith(load, func(a *act) error {
 		if a.run == nil || a.run.ID != d.root.run.ID {
 			return errClosed
 		}
@@ -247,10 +254,7 @@ func (d *driver) commit(f func(*act) error) error {
 		if err := a.tx.PutRun(run); err != nil {
 			return err
 		}
-		if f != nil {
-			return f(a)
-		}
-		return nil
+		return f(a)
 	})
 	if err == nil {
 		d.j.Committed()
@@ -287,13 +291,13 @@ func (d *driver) finish(status core.RunStatus, reason string) (again bool, err e
 	}
 	err = d.commit(func(a *act) error {
 		again = false
-		var err error
+		err := a.outStop(core.Out{Kind: core.OutReply, Run: d.run.ID, Text: text, ReplyTo: d.run.Message.ID})
 		if status == core.RunFailed { // what was approved cannot go on
-			err = a.closeRun(ending{run: status, input: core.InputCancelled, call: core.CallFailed, outcome: core.OutcomeCancelled, by: core.Closing{At: a.now}, reason: reason})
+			err = errors.Join(err, a.closeRun(ending{run: status, input: core.InputCancelled, call: core.CallFailed, outcome: core.OutcomeCancelled, by: core.Closing{At: a.now}, reason: reason}))
 		} else {
-			err = a.endRun(status, text, reason)
+			err = errors.Join(err, a.endRun(status, text, reason))
 		}
-		if err := errors.Join(err, a.outStop(core.Out{Kind: core.OutReply, Run: d.run.ID, Text: text, ReplyTo: d.run.Message.ID})); err != nil {
+		if err != nil {
 			return err
 		}
 		return d.after(a, &again)

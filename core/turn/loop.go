@@ -67,23 +67,23 @@ func ended(r model.Response) string {
 // generate asks the model for its next reply. What was recorded so far is made durable first where
 // anything is, so that a slow model never holds back the result of a call.
 func (d *driver) generate(step int) (model.Response, error) {
+	ctx, cancel := context.WithCancel(d.soft)
+	defer cancel()
+	d.e.modelBegins(d.claim.Conversation, cancel)
+	defer d.e.modelEnds(d.claim.Conversation)
+	// An abort that came before there was anything to cancel is seen here.
+	check := d.checkAbort
 	if _, steps := d.j.Pending(); len(steps) > 0 || len(d.dirty) > 0 {
-		if err := d.commit(abortableThen(nil)); err != nil {
-			return model.Response{}, err
-		}
+		check = d.record
+	}
+	if err := check(); err != nil {
+		return model.Response{}, err
 	}
 	if d.soft.Err() != nil {
 		return model.Response{}, errStopping
 	}
 	req, err := d.request(step)
 	if err != nil {
-		return model.Response{}, err
-	}
-	ctx, cancel := context.WithCancel(d.soft)
-	defer cancel()
-	d.e.modelBegins(d.claim.Conversation, cancel)
-	defer d.e.modelEnds(d.claim.Conversation)
-	if err := d.checkAbort(); err != nil { // one that came before there was anything to cancel
 		return model.Response{}, err
 	}
 	resp, err := d.agent.Model.Generate(ctx, req)
@@ -109,7 +109,7 @@ func (d *driver) generate(step int) (model.Response, error) {
 // abortableThen makes a commit that is not made where the run is to be aborted.
 func abortableThen(f func(*act) error) func(*act) error {
 	return func(a *act) error {
-		if err := abortable(a); err != nil || f == nil {
+		if err := abortable(a); err != nil {
 			return err
 		}
 		return f(a)

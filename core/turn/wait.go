@@ -53,7 +53,7 @@ func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 		in.Place, id = place+1, in.ID
 		ac.run.Status = core.RunInputRequired
 		ac.run.Inputs++
-		return errors.Join(ac.tx.PutInput(in), ac.tx.PutRun(*ac.run),
+		return errors.Join(ac.putInput(in), ac.tx.PutRun(*ac.run),
 			ac.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID}),
 			ac.event(core.Event{Type: core.EventInputRequired, Run: ac.run.ID, Input: in.ID}),
 			ac.prompt(in))
