@@ -19,6 +19,34 @@ func (a Access) Allows(who core.PersonID) bool {
 	return who != "" && (a.Public || slices.Contains(a.Allow, who))
 }
 
+// Aliases is implemented by adapters whose people may be written in a configuration in more than one way:
+// Canonical returns the id that they give to messages, or who itself.
+type Aliases interface {
+	Canonical(who core.PersonID) core.PersonID
+}
+
+// Outsiders is implemented by adapters whose rooms also reach people of other organisations, and guests: an
+// outsider is let in only where the list names them, whether or not the channel is public.
+type Outsiders interface {
+	Outsider(who core.PersonID) bool
+}
+
+// lets reports whether who is let in by this channel's adapter and list.
+func (p *port) lets(who core.PersonID) bool {
+	if who == "" || p.listed(who) {
+		return who != ""
+	}
+	o, ok := p.Adapter.(Outsiders)
+	return p.Access.Public && !(ok && o.Outsider(who))
+}
+
+func (p *port) listed(who core.PersonID) bool {
+	alias, ok := p.Adapter.(Aliases)
+	return slices.ContainsFunc(p.Access.Allow, func(one core.PersonID) bool {
+		return one == who || ok && alias.Canonical(one) == who
+	})
+}
+
 // maxTold bounds the memory that strangers can take; those beyond it are refused in silence.
 const maxTold = 4096
 

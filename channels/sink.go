@@ -21,7 +21,7 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 	if m.Conversation.Channel() != s.name {
 		return fmt.Errorf("channel %s: message %s is of conversation %s: the adapter made its id for another channel", s.name, m.ID, m.Conversation)
 	}
-	if !s.Access.Allows(m.From) {
+	if !s.lets(m.From) {
 		s.refuse(m)
 		return nil
 	}
@@ -99,7 +99,7 @@ func (p *port) refuse(m core.Message) {
 // Press settles the input a button names, by the same rules as a typed answer. The line says why not, or
 // that the answer was not stored; in that case there is an error too.
 func (s sink) Press(ctx context.Context, p Press) (PressOutcome, error) {
-	if !s.Access.Allows(p.From) {
+	if !s.lets(p.From) {
 		return PressOutcome{Line: line(render.Refusal(s.view(p.Lang, true), p.From))}, nil
 	}
 	v := s.view(p.Lang, true)
