@@ -82,11 +82,14 @@ func (r *Reader) find(c *choice, s string) found {
 		return pick(i)
 	}
 	f := r.position(c, s)
-	if f.ok || f.unclear() {
+	if f.ok {
 		return f
 	}
-	if i, ok := c.byValue[s]; ok && i >= 0 {
-		return pick(i)
+	if i, ok := c.byValue[s]; ok && i >= 0 && !numeric(s) && r.lex.numbers[s].N == 0 {
+		return pick(i) // nobody was shown it: a number that is a value chooses nothing
+	}
+	if f.unclear() {
+		return f
 	}
 	t := s
 	if !r.p.Exact {

@@ -58,17 +58,21 @@ func (r *Reader) value(f core.FormField, its []item, s string) (json.RawMessage,
 	return nil, false
 }
 
-// misfit decides between a value of the wrong type and a new message: a few words without a question are
-// meant as the value.
+// misfit decides between a value of the wrong type and a new message.
 func (r *Reader) misfit(its []item, m message) core.Reading {
+	if meantAsValue(m) {
+		return unclear(core.HintType)
+	}
+	return r.near(its, m.folded, answers)
+}
+
+// meantAsValue reports whether a message looks like the value of a field: a few words, no question.
+func meantAsValue(m message) bool {
 	n := 1 + strings.Count(m.folded, " ")
 	if strings.ContainsAny(m.folded, "0123456789@") {
 		n--
 	}
-	if n <= 3 && !m.asked {
-		return unclear(core.HintType)
-	}
-	return r.near(its, m.folded, answers)
+	return n <= 3 && !m.asked
 }
 
 // text reads the value of a string field: everything but the few words that lead out.

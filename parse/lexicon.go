@@ -173,6 +173,10 @@ func (x *lexicon) index() {
 		x.longest = max(x.longest, 1+strings.Count(p, " "))
 		x.addAlike(p, r&answers)
 	}
+	for p := range x.last {
+		x.known[p] = struct{}{}
+		x.addAlike(p, isPlace)
+	}
 	for p, at := range x.numbers {
 		if strings.IndexAny(p, "0123456789") < 0 && at.N > 0 {
 			x.known[p] = struct{}{}

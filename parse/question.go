@@ -20,6 +20,9 @@ func (r *Reader) part(i int, m message) core.Reading {
 		if got.Kind == core.ReadAnswer && !got.Part.Default && r.form.Fields[i].Check(got.Part.Field) != "" {
 			return unclear(core.HintType) // too many or too few of them
 		}
+		if got.Kind == core.ReadOther && !m.long && meantAsValue(m) {
+			return unclear(core.HintType)
+		}
 		return r.optional(i, got)
 	}
 	return r.choose(c, m)
@@ -65,7 +68,7 @@ func (r *Reader) choose(c *choice, m message) core.Reading {
 		return unclear(core.HintWords) // with a question mark
 	case f.unclear():
 		return unclear(f.hint)
-	case r.partial(c, m.folded):
+	case r.partial(c, r.lex.unpolite(m.folded)):
 		return unclear(core.HintPartial)
 	case r.negated(c, m.folded):
 		return unclear(core.HintPartial)
