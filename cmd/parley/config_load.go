@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -65,8 +64,7 @@ func decode(value any, into *Config) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	return d.Decode(into)
+	return json.Unmarshal(b, into)
 }
 
 // place makes the store's path relative to the configuration and not to the working directory.
