@@ -33,11 +33,8 @@ type Outsiders interface {
 
 // lets reports whether who is let in by this channel's adapter and list.
 func (p *port) lets(who core.PersonID) bool {
-	if who == "" || p.listed(who) {
-		return who != ""
-	}
 	o, ok := p.Adapter.(Outsiders)
-	return p.Access.Public && !(ok && o.Outsider(who))
+	return who != "" && (p.listed(who) || p.Access.Allows(who) && !(ok && o.Outsider(who)))
 }
 
 func (p *port) listed(who core.PersonID) bool {
