@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"parley/core/model/modeltest"
@@ -112,6 +113,93 @@ func TestModelKilledWhileItThinks(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, p.story())
 	}
 	wantDrops(t, chat.store, 1, p.story())
+}
+
+// TestModelFailsAfterTheTool (DU-05): the tool has run, then the model fails, and the turn with it. The result
+// is kept, the next message works, and neither it nor a restart runs the tool again.
+func TestModelFailsAfterTheTool(t *testing.T) {
+	t.Parallel()
+	var fail sync.Once
+	server := modeltest.NewServer(t, func(r modeltest.Request) (reply modeltest.Reply) {
+		reply = dropper(r)
+		if r.Last().Role == "tool" {
+			fail.Do(func() {
+				reply = modeltest.Status(400, nil, modeltest.Failure("no", "invalid_request_error", "", "bad_request"))
+			})
+		}
+		return reply
+	})
+	chat := newChatting(t, server)
+	p := chat.start()
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	p.say("yes")
+	p.until("you:", "yes")
+	p.until("", "model") // the sentence about the failure
+	p.say("again")
+	p.until("say:", "You said: again")
+	p.kill()
+	requests := server.Requests()
+	results := 0
+	for _, m := range requests[len(requests)-1].Messages {
+		if m.Role == "tool" && strings.Contains(m.Content, "dropped the database staging") {
+			results++
+		}
+	}
+	if results != 1 {
+		t.Errorf("the model is told the result %d times, want once", results)
+	}
+	p = chat.start()
+	p.say("once more")
+	p.until("say:", "You said: once more")
+	p.kill()
+	wantDrops(t, chat.store, 1, p.story())
+}
+
+// TestTwoApprovalsInOneReply: they are asked one after the other, killed in between; both run once all are
+// answered, in the order of the calls, and a declined one does not.
+func TestTwoApprovalsInOneReply(t *testing.T) {
+	t.Parallel()
+	for answers, want := range map[string]string{"yes yes": "staging test", "no yes": "test", "yes no": "staging", "no no": ""} {
+		t.Run(answers, func(t *testing.T) {
+			t.Parallel()
+			server := modeltest.NewServer(t, func(r modeltest.Request) modeltest.Reply {
+				if r.Last().Role == "tool" {
+					return modeltest.Say("That is all.")
+				}
+				return modeltest.CallTools("Two of them.",
+					modeltest.Call{ID: "a", Name: "db__drop", Arguments: `{"name":"staging"}`},
+					modeltest.Call{ID: "b", Name: "db__drop", Arguments: `{"name":"test"}`})
+			})
+			chat := newChatting(t, server)
+			first, second, _ := strings.Cut(answers, " ")
+			p := chat.start()
+			p.say("delete both databases")
+			p.until("ask:", `"staging"`)
+			p.until("ask:", "Run db__drop?")
+			p.kill()
+			p = chat.start()
+			p.until("ask:", "Run db__drop?")
+			p.say(first)
+			p.until("ask:", `"test"`)
+			p.until("ask:", "Run db__drop?")
+			wantDrops(t, chat.store, 0, p.story())
+			p.kill()
+			p = chat.start()
+			p.until("ask:", `"test"`)
+			p.until("ask:", "Run db__drop?")
+			p.say(second)
+			p.until("say:", "That is all.")
+			p.kill()
+			var ran []string
+			for _, e := range effectLines(t, chat.store) {
+				ran = append(ran, e.Arguments.(map[string]any)["name"].(string))
+			}
+			if got := strings.Join(ran, " "); got != want {
+				t.Errorf("ran %q, want %q\n%s", got, want, p.story())
+			}
+		})
+	}
 }
 
 // TestModelThatIsNotThere ends the turn with a sentence in the chat; the next message works.
