@@ -56,6 +56,8 @@ func put(m map[string]int, key string, i int) {
 // found is what a text says about the options of a choice.
 type found struct {
 	set set
+	// one is the only option if n is 1, from 1; 0 if set tells.
+	one int
 	// n is how many items the text lists, 0 for none of the options ("none").
 	n    int
 	ok   bool
@@ -68,9 +70,15 @@ func pick(i int) found {
 	if i < 0 {
 		return found{hint: core.HintPartial}
 	}
-	var s set
-	s.add(i)
-	return found{set: s, n: 1, ok: true}
+	return found{one: i + 1, n: 1, ok: true}
+}
+
+// indices are the options found, in order, never nil.
+func (f found) indices() []int {
+	if f.one > 0 {
+		return []int{f.one - 1}
+	}
+	return f.set.list()
 }
 
 // find reads a folded text as a choice: a label, a position, a list of them, all or none.
@@ -189,7 +197,7 @@ func (r *Reader) several(c *choice, s string) found {
 		return found{hint: core.HintNumber}
 	case !all && roles&isNone == 0 && roles&isBoth == 0:
 		return r.allBut(c, s)
-	case !c.multi || r.p.Exact || !all && roles&isNone == 0:
+	case !c.multi || r.p.Exact || c.n > maxOptions || !all && roles&isNone == 0:
 		return found{hint: core.HintSeveral}
 	case all:
 		return found{set: every(c.n), n: c.n, ok: true}

@@ -76,7 +76,12 @@ func normalizeASCII(s string, from int) string {
 
 func normalizeUnicode(s string) string {
 	b := make([]byte, 0, len(s)+8)
+	arabic := false
 	for _, r := range s { // marks that NFKC would take apart or keep
+		if arabic && vowelMark(r) {
+			continue
+		}
+		arabic = unicode.Is(unicode.Arabic, r)
 		if m, ok := marks[r]; ok {
 			b = append(b, m...)
 		} else if !invisible(r) && (!unicode.IsControl(r) || unicode.IsSpace(r)) {
@@ -95,7 +100,8 @@ func normalizeUnicode(s string) string {
 			space = true
 			continue
 		}
-		if r == 0x0307 || invisible(r) { // the dot that lower case leaves of a Turkish İ; what NFKC uncovered
+		last, _ := utf8.DecodeLastRune(out)
+		if r == 0x0307 || invisible(r) || vowelMark(r) && unicode.Is(unicode.Arabic, last) { // the dot that lower case leaves of a Turkish İ; what NFKC uncovered
 			continue
 		}
 		if space && len(out) > 0 {
@@ -157,13 +163,12 @@ var marks = func() map[rune]string {
 }()
 
 // invisible are runes that change how a text looks at most, never what it says: zero-width and direction
-// marks, variation selectors, skin tones, the ring of a keycap, Arabic vowel marks and lengthening.
+// marks, variation selectors, skin tones, the ring of a keycap.
 func invisible(r rune) bool {
 	switch {
 	case r < 0xAD:
 		return false
-	case r >= 0x64B && r <= 0x652, r == 0x640, r == 0x670,
-		r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F,
+	case r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F,
 		r >= 0xFE00 && r <= 0xFE0F, r >= 0x1F3FB && r <= 0x1F3FF, r >= 0xE0000 && r <= 0xE0FFF:
 		return true
 	}
@@ -173,6 +178,9 @@ func invisible(r rune) bool {
 	}
 	return false
 }
+
+// vowelMark are the marks of vowels and of lengthening that Arabic words are mostly written without.
+func vowelMark(r rune) bool { return r >= 0x64B && r <= 0x652 || r == 0x640 || r == 0x670 }
 
 // trimEnd takes off what ends a sentence: full stops, exclamation marks, a smile; and the opening marks of
 // Spanish. It leaves question marks.

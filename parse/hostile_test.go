@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,30 @@ func TestHostileTexts(t *testing.T) {
 			if len(text) > 2000 && got.Kind == core.ReadAnswer && got.Part == nil && got.Parts == nil {
 				t.Errorf("%s: %.40q settles", p.Input.Kind, text)
 			}
+		}
+	}
+}
+
+// TestManyOptions reads against more options than a list can hold.
+func TestManyOptions(t *testing.T) {
+	t.Parallel()
+	var labels []string
+	for i := range 400 {
+		labels = append(labels, fmt.Sprintf("Zone %03d", i+1))
+	}
+	for _, multi := range []bool{false, true} {
+		p := asks(labels...)
+		for i := range labels {
+			p.Input.Questions[0].Options[i].Value = labels[i]
+		}
+		p.Input.Questions[0].Multi = multi
+		for text, want := range map[string]string{"zone 300": "Zone 300", "last": "Zone 400", "12": "Zone 012", "zone 4000": unclr, "500": unclr} {
+			if got := outcome(Read(p, text)); got != want {
+				t.Errorf("multi %v: %q reads as %q, want %q", multi, text, got, want)
+			}
+		}
+		if got := Read(p, "all"); got.Kind == core.ReadAnswer {
+			t.Errorf("multi %v: all answers with %d values", multi, len(got.Part.Values))
 		}
 	}
 }

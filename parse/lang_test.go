@@ -221,3 +221,40 @@ func TestLanguagesAreNotMixed(t *testing.T) {
 		}
 	}
 }
+
+// TestSlipsInEveryLanguage makes typing errors in every word of consent; what comes out consents only if
+// it is a word of consent itself.
+func TestSlipsInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for _, lang := range words.Tags() {
+		p := approval()
+		p.Lang = lang
+		r := Compile(p)
+		own := map[string]bool{}
+		for _, w := range append(slices.Clone(words.For(lang).Yes), words.For("en").Yes...) {
+			own[Fold(w)] = true
+		}
+		for w := range own {
+			for i := range []rune(w) {
+				for _, s := range runeSlips(w, i) {
+					got := r.Read(s)
+					twice := !slices.ContainsFunc(strings.Fields(strings.ReplaceAll(Fold(s), "✅", " ✅ ")), func(f string) bool { return !own[f] })
+					if got.Kind == core.ReadAnswer && got.Yes && !own[Fold(s)] && !twice {
+						t.Errorf("%s: %q, a slip of %q, approves", lang, s, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// runeSlips are the typing errors at rune i of w.
+func runeSlips(w string, i int) []string {
+	r := []rune(w)
+	before, at, after := string(r[:i]), string(r[i]), string(r[i+1:])
+	out := []string{before + after, before + "x" + at + after, before + "x" + after, before + at + at + after, before + at + "?" + after}
+	if i > 0 {
+		out = append(out, string(r[:i-1])+at+string(r[i-1])+after)
+	}
+	return out
+}

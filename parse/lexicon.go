@@ -178,7 +178,7 @@ func (x *lexicon) index() {
 		x.addAlike(p, isPlace)
 	}
 	for p, at := range x.numbers {
-		if strings.IndexAny(p, "0123456789") < 0 && at.N > 0 {
+		if !strings.ContainsAny(p, "0123456789") && at.N > 0 {
 			x.known[p] = struct{}{}
 			x.addAlike(p, isPlace)
 		}

@@ -79,7 +79,7 @@ func (r *Reader) choose(c *choice, m message) core.Reading {
 }
 
 func picked(c *choice, f found) core.Reading {
-	return core.Reading{Kind: core.ReadAnswer, Part: c.part(f.set.list())}
+	return core.Reading{Kind: core.ReadAnswer, Part: c.part(f.indices())}
 }
 
 func answerText(m message) core.Reading {

@@ -2,29 +2,20 @@ package parse
 
 import "math/bits"
 
-// set is a set of options by their index. A choice has at most maxOptions of them.
+// set is a set of options by their index, below maxOptions.
 type set [4]uint64
 
-// maxOptions is how many options a list can choose from; more can only be chosen one at a time.
+// maxOptions is how many options a list can choose from; of more only one at a time can be chosen.
 const maxOptions = 256
 
 func (s *set) add(i int) {
-	if i < maxOptions {
-		s[i/64] |= 1 << (i % 64)
-	}
+	s[i/64] |= 1 << (i % 64)
 }
 
 func (s *set) remove(o set) {
 	for i := range s {
 		s[i] &^= o[i]
 	}
-}
-
-func (s set) union(o set) set {
-	for i := range s {
-		s[i] |= o[i]
-	}
-	return s
 }
 
 func (s set) count() (n int) {
