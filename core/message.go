@@ -32,6 +32,8 @@ type Message struct {
 	Command string `json:"command,omitempty"`
 	// Lang is the person's language as a BCP 47 tag where the platform tells it.
 	Lang string `json:"lang,omitempty"`
+	// Fresh says that it is a new message whatever its text: it comes by a door where answers name their input.
+	Fresh bool `json:"fresh,omitempty"`
 	// NotBefore delays a message of a sender who is over the rate limit: it starts no run before this
 	// time. Answers, commands and cancel are not held back.
 	NotBefore time.Time `json:"notBefore,omitzero"`

@@ -31,6 +31,9 @@ type Decision struct {
 // Route decides what a message leads to. It is the only place where that is decided. read tells how the
 // message reads against an input.
 func Route(s Scene, m Message, read func(Input) Reading) Decision {
+	if m.Fresh {
+		read = func(Input) Reading { return Reading{Kind: ReadOther} }
+	}
 	switch {
 	case m.Command == "cancel":
 		return routeCancel(s, m)

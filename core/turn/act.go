@@ -98,6 +98,9 @@ func (a *act) humanFor(in *core.Input) core.HumanInput {
 }
 
 func (a *act) out(o core.Out) error {
+	if a.e.silent(a.conv.ID.Channel()) && o.Kind != core.OutRelay {
+		return nil
+	}
 	o.Conversation, o.CreatedAt = a.conv.ID, a.now
 	if o.Lang == "" {
 		o.Lang = a.lang()

@@ -24,6 +24,8 @@ type Config struct {
 	ClaimTTL time.Duration
 	// Grace is how long a running tool call may go on after Run was told to stop; 10 s if 0.
 	Grace time.Duration
+	// Silent reports whether nobody delivers on a channel: what happens there is asked for, not sent.
+	Silent func(channel string) bool
 	// Retention is how long ended runs and the log are kept; 0 is for ever.
 	Retention time.Duration
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
@@ -40,6 +42,7 @@ type Engine struct {
 	ttl    time.Duration
 	grace  time.Duration
 	keep   time.Duration
+	silent func(string) bool
 	slots  chan struct{}
 
 	mu      sync.Mutex
@@ -66,12 +69,15 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention,
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent,
 		cancels: map[core.ConversationID]context.CancelFunc{},
 		working: map[core.ConversationID]int{},
 		glances: map[string][]core.Out{},
 		sweep:   make(chan struct{}, 1),
 		look:    make(chan struct{}, 1),
+	}
+	if e.silent == nil {
+		e.silent = func(string) bool { return false }
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

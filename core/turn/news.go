@@ -6,7 +6,7 @@ import (
 	"parley/core"
 )
 
-// bulletin wakes those who wait for news of one topic: a conversation, or a channel. The zero value works.
+// bulletin wakes those who wait for news of one topic: a conversation, a channel, an agent, or all. The zero value works.
 type bulletin struct {
 	mu    sync.Mutex
 	chans map[string]chan struct{}
@@ -27,16 +27,18 @@ func (b *bulletin) wait(topic string) <-chan struct{} {
 	return ch
 }
 
-// tell spreads news of a conversation, which is news of its channel too.
+// tell spreads news of a conversation, which is news of its channel and its agent too.
 func (b *bulletin) tell(c core.ConversationID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, topic := range []string{string(c), channelTopic(c.Channel())} {
+	for _, topic := range []string{string(c), channelTopic(c.Channel()), agentTopic(c.Agent()), agentTopic("")} {
 		if ch := b.chans[topic]; ch != nil {
 			close(ch)
 			delete(b.chans, topic)
 		}
 	}
 }
+
+func agentTopic(id core.AgentID) string { return "agent " + string(id) }
 
 func channelTopic(channel string) string { return "channel " + channel }

@@ -2,10 +2,102 @@ package turn
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"parley/core"
 )
+
+// Inputs is a page of inputs across conversations; see Store.Inputs.
+func (e *Engine) Inputs(ctx context.Context, f InputFilter) (page []core.Input, next string, err error) {
+	return e.store.Inputs(ctx, f)
+}
+
+// Input finds an input by its id alone; ErrNotFound if there is none.
+func (e *Engine) Input(ctx context.Context, id core.InputID) (core.Input, error) {
+	return e.store.Input(ctx, id)
+}
+
+// RunByID finds a run by its id alone; Trace has what it did.
+func (e *Engine) RunByID(ctx context.Context, id core.RunID) (core.Run, error) {
+	return e.store.Run(ctx, id)
+}
+
+// Trace is everything that is known of one run.
+type Trace struct {
+	Run    core.Run
+	Calls  []core.Call
+	Inputs []core.Input
+	Steps  []core.Step
+}
+
+// Trace loads a run with its calls, inputs and steps, in one view.
+func (e *Engine) Trace(ctx context.Context, id core.RunID) (Trace, error) {
+	run, err := e.store.Run(ctx, id)
+	if err != nil {
+		return Trace{}, err
+	}
+	t := Trace{Run: run}
+	err = e.store.View(ctx, run.Conversation, func(r Reader) (err error) {
+		if t.Run, err = r.Run(id); err != nil {
+			return err
+		}
+		if t.Calls, err = r.Calls(id); err != nil {
+			return err
+		}
+		if t.Inputs, err = r.RunInputs(id); err != nil {
+			return err
+		}
+		t.Steps, err = r.Journal(id)
+		return err
+	})
+	return t, err
+}
+
+// Events lists the log after seq, oldest first, of one run where run is not "".
+func (e *Engine) Events(ctx context.Context, run core.RunID, after uint64, limit int) ([]core.Event, error) {
+	return e.store.Events(ctx, run, after, limit)
+}
+
+// News is closed when something of an agent changes next, of any agent where id is "". Take it before
+// looking, so that nothing is missed.
+func (e *Engine) News(id core.AgentID) <-chan struct{} { return e.news.wait(agentTopic(id)) }
+
+// Agent is an agent as configured today.
+func (e *Engine) Agent(id core.AgentID) (*Agent, bool) { return e.agents(id) }
+
+// MayAnswer reports whether somebody may settle an input by today's configuration.
+func (e *Engine) MayAnswer(in core.Input, who core.PersonID) bool {
+	human := core.HumanInput{ApproversOnly: true}
+	id := in.Agent
+	if id == "" {
+		id = in.Conversation.Agent()
+	}
+	if a, ok := e.agents(id); ok {
+		human = a.Human
+	}
+	return core.MayAnswer(in, human, who)
+}
+
+// Abort ends the open run of a conversation for someone who may. It reports whether there was one.
+func (e *Engine) Abort(ctx context.Context, c core.ConversationID, by core.PersonID, via string) (bool, error) {
+	var found bool
+	var refused error
+	err := e.act(ctx, c, false, func(a *act) error {
+		found, refused = a.run != nil, nil
+		if !found {
+			return errNothing
+		}
+		live := a.live()
+		if !core.MayAbort(*a.run, a.human, by) && (live == nil || !core.MayAnswer(*live, a.humanFor(live), by)) {
+			refused = &core.AnswerError{Code: core.AnswerForbidden, Reason: string(by) + " may not end this turn"}
+			return errNothing
+		}
+		return a.abort(core.Closing{By: by, Via: via, At: a.now}, "")
+	})
+	return found, errors.Join(refused, err)
+}
 
 // Waiting lists the pending inputs of a conversation's open run, in their order.
 func (e *Engine) Waiting(ctx context.Context, c core.ConversationID) ([]core.Input, error) {
@@ -31,6 +123,69 @@ func (e *Engine) Waiting(ctx context.Context, c core.ConversationID) ([]core.Inp
 	return out, err
 }
 
+// RunOf finds the run that a message started or will start: ErrNotFound while it waits in the queue.
+func (e *Engine) RunOf(ctx context.Context, c core.ConversationID, messageID string) (core.Run, error) {
+	var found core.Run
+	err := e.store.View(ctx, c, func(r Reader) error {
+		conv, err := r.Conversation()
+		if err != nil {
+			return err
+		}
+		for id := conv.Last; id != ""; id = found.Before {
+			if found, err = r.Run(id); err != nil {
+				return err
+			}
+			if found.Message.ID == messageID {
+				return nil
+			}
+		}
+		return fmt.Errorf("run of message %s: %w", messageID, ErrNotFound)
+	})
+	return found, err
+}
+
+// Stopped waits until a run has come to its next stop: it waits for a person or has ended.
+func (e *Engine) Stopped(ctx context.Context, id core.RunID) (core.Run, error) {
+	run, err := e.store.Run(ctx, id)
+	for err == nil && run.Status == core.RunRunning && run.SetAside == "" {
+		news := e.news.wait(string(run.Conversation))
+		if run, err = e.store.Run(ctx, id); err != nil || run.Status != core.RunRunning {
+			break
+		}
+		if err := pause(ctx, news); err != nil {
+			return run, err
+		}
+	}
+	return run, err
+}
+
+// Started waits until the run of a message that was accepted begins.
+func (e *Engine) Started(ctx context.Context, c core.ConversationID, messageID string) (core.Run, error) {
+	for {
+		news := e.news.wait(string(c))
+		run, err := e.RunOf(ctx, c, messageID)
+		if !errors.Is(err, ErrNotFound) {
+			return run, err
+		}
+		if err := pause(ctx, news); err != nil {
+			return run, err
+		}
+	}
+}
+
+// pause waits for news, or for a while: another process may have moved things.
+func pause(ctx context.Context, news <-chan struct{}) error {
+	timer := time.NewTimer(30 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-news:
+	case <-timer.C:
+	}
+	return nil
+}
+
 // Working lists the conversations of a channel whose run is being advanced in this process.
 func (e *Engine) Working(_ context.Context, channel string) ([]core.ConversationID, error) {
 	e.mu.Lock()
@@ -52,15 +207,9 @@ func (e *Engine) Idle(ctx context.Context, c core.ConversationID) error {
 		if err != nil || still {
 			return err
 		}
-		timer := time.NewTimer(30 * time.Second) // another process may have moved it
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		case <-news:
-		case <-timer.C:
+		if err := pause(ctx, news); err != nil {
+			return err
 		}
-		timer.Stop()
 	}
 }
 
