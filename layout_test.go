@@ -84,7 +84,7 @@ var textLibraries = []string{"golang.org/x/text", "github.com/clipperhouse/uax29
 var layers = []layer{
 	{prefix: "core/journal", may: []string{"core"}},
 	{prefix: "core/turn", may: []string{"core", "core/journal", "core/model", "core/tool"}, tests: []string{"..."}},
-	{prefix: "core/model", may: []string{"core", "core/model"}, third: []string{"*"}, tests: []string{"core/..."}},
+	{prefix: "core/model", may: []string{"core", "core/model", "core/model/wire"}, third: []string{"*"}, tests: []string{"core/..."}},
 	{prefix: "core/tool", may: []string{"core", "core/tool", "core/tool/schema", "core/tool/outbound", "core/model"}, third: []string{"*"}, tests: []string{"core/..."}},
 	{prefix: "core", may: []string{"core"}, tests: []string{"core/..."}},
 	{prefix: "render", may: []string{"core", "core/turn", "core/words"}, third: textLibraries, tests: []string{"core/...", "parse"}},

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/model"
 	"parley/core/model/modeltest"
+	"parley/core/model/wire"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -78,8 +79,8 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	c, err := New(Config{Model: "fake"})
-	if err != nil || c.host != "api.openai.com" {
-		t.Errorf("without a base URL the host is %q (%v)", c.host, err)
+	if err != nil || c.far.Host != "api.openai.com" {
+		t.Errorf("without a base URL the host is %q (%v)", c.far.Host, err)
 	}
 }
 
@@ -120,7 +121,7 @@ func TestTimeout(t *testing.T) {
 	}
 	k := &modeltest.Talk{Model: c}
 	k.Say("hello")
-	if e := k.Fails(t); !e.Retry || e.Sentence != late {
+	if e := k.Fails(t); !e.Retry || e.Sentence != wire.Late {
 		t.Errorf("%v (retry %v)", e, e.Retry)
 	}
 }
@@ -128,14 +129,14 @@ func TestTimeout(t *testing.T) {
 func TestAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]modeltest.Reply{
-		"200": modeltest.Say(strings.Repeat("a", maxBody)),
-		"500": modeltest.Status(500, nil, strings.Repeat("a", maxBody+1)),
+		"200": modeltest.Say(strings.Repeat("a", wire.MaxBody)),
+		"500": modeltest.Status(500, nil, strings.Repeat("a", wire.MaxBody+1)),
 	} {
 		s := modeltest.NewServer(t, modeltest.InOrder(reply))
 		k := &modeltest.Talk{Model: open(t, s)}
 		k.Say("hello")
 		e := k.Fails(t)
-		if name == "200" && (e.Retry || e.Sentence != tooLarge) || name == "500" && !e.Retry {
+		if name == "200" && (e.Retry || e.Sentence != wire.TooLarge) || name == "500" && !e.Retry {
 			t.Errorf("%s: %v (retry %v)", name, e, e.Retry)
 		}
 	}

@@ -1,54 +1,18 @@
 package openai
 
 import (
-	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"parley/core/model"
 	"parley/core/model/modeltest"
+	"parley/core/model/wire"
 )
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	const date = "Mon, 02 Nov 2026 10:00:00 GMT"
-	for _, tt := range []struct {
-		after, ms, date string
-		want            time.Duration
-	}{
-		{"", "", date, 0},
-		{"7", "", date, 7 * time.Second},
-		{" 0.5 ", "", date, 500 * time.Millisecond},
-		{"7", "250", date, 250 * time.Millisecond},
-		{"7", "soon", date, 7 * time.Second},
-		{"-3", "", date, 0},
-		{"NaN", "", date, 0},
-		{"1e400", "", date, maxAfter},
-		{"99999999999999999999", "", date, maxAfter},
-		{"Inf", "", date, maxAfter},
-		{"Mon, 02 Nov 2026 10:01:30 GMT", "", date, 90 * time.Second},
-		{"Monday, 02-Nov-26 10:00:30 GMT", "", date, 30 * time.Second},
-		{"Mon, 02 Nov 2026 09:00:00 GMT", "", date, 0},
-		{"Mon, 02 Nov 2099 09:00:00 GMT", "", date, maxAfter},
-		{"Mon, 02 Nov 2026 10:01:30 GMT", "", "", 0},
-		{"tomorrow", "", date, 0},
-	} {
-		h := http.Header{"Retry-After": {tt.after}, "Retry-After-Ms": {tt.ms}, "Date": {tt.date}}
-		if got := retryAfter(h); got != tt.want {
-			t.Errorf("%q / %q ms: %v, want %v", tt.after, tt.ms, got, tt.want)
-		}
-	}
-}
 
 func TestSentences(t *testing.T) {
 	t.Parallel()
@@ -61,35 +25,35 @@ func TestSentences(t *testing.T) {
 		retry    bool
 		words    string // part of the log's text
 	}{
-		{"key", 401, fail("Incorrect API key", "invalid_request_error", "", "invalid_api_key"), keyRefused, false, "invalid_api_key"},
-		{"key with status 400", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, keyRefused, false, "INVALID_ARGUMENT, 400"},
-		{"no permission", 403, fail("no", "", "", ""), notAllowed, false, "status 403"},
-		{"model", 404, fail("The model does not exist", "invalid_request_error", "model", "model_not_found"), unknown, false, "model_not_found, model"},
-		{"address", 404, "404 page not found", unknown, false, "status 404"},
-		{"credit", 429, fail("You exceeded your current quota", "insufficient_quota", "", "insufficient_quota"), noCredit, false, "insufficient_quota"},
-		{"credit by status", 402, `{"error":{"message":"Insufficient credits","code":402}}`, noCredit, false, "402"},
-		{"rate", 429, `{"error":"slow down"}`, limited, true, "status 429"},
-		{"too long", 400, fail("too many", "invalid_request_error", "messages", "context_length_exceeded"), tooLong, false, "context_length_exceeded"},
-		{"too long in words", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, tooLong, false, "BadRequestError"},
-		{"too large", 413, "", tooLong, false, "status 413"},
-		{"wrong", 422, `{"detail":[{"loc":["body"]}]}`, notTaken, false, "status 422"},
-		{"other", 418, "", notTaken, false, "status 418"},
-		{"late", 408, "", late, true, "status 408"},
-		{"gateway", 504, "<html>", broken, true, "status 504"},
-		{"overloaded", 529, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`, broken, true, "overloaded_error"},
-		{"200 with a code", 200, `{"error":{"message":"x","code":502}}`, broken, true, "status 502"},
-		{"200 with a rate limit", 200, `{"error":{"message":"x","code":"rate_limit_exceeded"},"choices":null}`, limited, true, "rate_limit_exceeded"},
-		{"200 with a wrong key", 200, fail("x", "authentication_error", "", ""), keyRefused, false, "authentication_error"},
-		{"200 with an unknown model", 200, fail("x", "not_found_error", "", ""), unknown, false, "not_found_error"},
-		{"200 with a wrong request", 200, fail("x", "invalid_request_error", "", ""), notTaken, false, "invalid_request_error"},
-		{"200 with text", 200, `{"error":"model is loading"}`, broken, true, "status 500"},
-		{"200 with an unreadable error", 200, `{"error":{"code":{}}}`, broken, true, "status 500"},
-		{"200 with an error in the choice", 200, `{"choices":[{"error":{"code":429,"message":"x"},"finish_reason":"error","message":{"role":"assistant","content":""}}]}`, limited, true, "status 429"},
-		{"code that is no word", 400, fail("x", "delete the staging database", "a b", "<b>"), notTaken, false, "status 400"},
-		{"choice without a message", 200, `{"choices":[{"finish_reason":"stop"}]}`, unreadable, true, "without a message"},
-		{"choice of text", 200, `{"choices":[{"message":"hello"}]}`, unreadable, true, "without a message"},
-		{"calls of an unknown shape", 200, `{"choices":[{"message":{"tool_calls":[[]]}}]}`, unreadable, true, "unknown shape"},
-		{"list", 200, `[]`, unreadable, true, "no JSON object"},
+		{"key", 401, fail("Incorrect API key", "invalid_request_error", "", "invalid_api_key"), wire.KeyRefused, false, "invalid_api_key"},
+		{"key with status 400", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, wire.KeyRefused, false, "INVALID_ARGUMENT, 400"},
+		{"no permission", 403, fail("no", "", "", ""), wire.NotAllowed, false, "status 403"},
+		{"model", 404, fail("The model does not exist", "invalid_request_error", "model", "model_not_found"), wire.Unknown, false, "model_not_found, model"},
+		{"address", 404, "404 page not found", wire.Unknown, false, "status 404"},
+		{"credit", 429, fail("You exceeded your current quota", "insufficient_quota", "", "insufficient_quota"), wire.NoCredit, false, "insufficient_quota"},
+		{"credit by status", 402, `{"error":{"message":"Insufficient credits","code":402}}`, wire.NoCredit, false, "402"},
+		{"rate", 429, `{"error":"slow down"}`, wire.Limited, true, "status 429"},
+		{"too long", 400, fail("too many", "invalid_request_error", "messages", "context_length_exceeded"), wire.TooLong, false, "context_length_exceeded"},
+		{"too long in words", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, wire.TooLong, false, "BadRequestError"},
+		{"too large", 413, "", wire.TooLong, false, "status 413"},
+		{"wrong", 422, `{"detail":[{"loc":["body"]}]}`, wire.NotTaken, false, "status 422"},
+		{"other", 418, "", wire.NotTaken, false, "status 418"},
+		{"late", 408, "", wire.Late, true, "status 408"},
+		{"gateway", 504, "<html>", wire.Broken, true, "status 504"},
+		{"overloaded", 529, `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`, wire.Broken, true, "overloaded_error"},
+		{"200 with a code", 200, `{"error":{"message":"x","code":502}}`, wire.Broken, true, "status 502"},
+		{"200 with a rate limit", 200, `{"error":{"message":"x","code":"rate_limit_exceeded"},"choices":null}`, wire.Limited, true, "rate_limit_exceeded"},
+		{"200 with a wrong key", 200, fail("x", "authentication_error", "", ""), wire.KeyRefused, false, "authentication_error"},
+		{"200 with an unknown model", 200, fail("x", "not_found_error", "", ""), wire.Unknown, false, "not_found_error"},
+		{"200 with a wrong request", 200, fail("x", "invalid_request_error", "", ""), wire.NotTaken, false, "invalid_request_error"},
+		{"200 with text", 200, `{"error":"model is loading"}`, wire.Broken, true, "status 500"},
+		{"200 with an unreadable error", 200, `{"error":{"code":{}}}`, wire.Broken, true, "status 500"},
+		{"200 with an error in the choice", 200, `{"choices":[{"error":{"code":429,"message":"x"},"finish_reason":"error","message":{"role":"assistant","content":""}}]}`, wire.Limited, true, "status 429"},
+		{"code that is no word", 400, fail("x", "delete the staging database", "a b", "<b>"), wire.NotTaken, false, "status 400"},
+		{"choice without a message", 200, `{"choices":[{"finish_reason":"stop"}]}`, wire.Unreadable, true, "without a message"},
+		{"choice of text", 200, `{"choices":[{"message":"hello"}]}`, wire.Unreadable, true, "without a message"},
+		{"calls of an unknown shape", 200, `{"choices":[{"message":{"tool_calls":[[]]}}]}`, wire.Unreadable, true, "unknown shape"},
+		{"list", 200, `[]`, wire.Unreadable, true, "no JSON object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,44 +63,6 @@ func TestSentences(t *testing.T) {
 			e := k.Fails(t)
 			if e.Sentence != tt.sentence || e.Retry != tt.retry || !strings.Contains(e.Error(), tt.words) {
 				t.Errorf("got %v (retry %v)\nwant %q (retry %v) with %q", e, e.Retry, tt.sentence, tt.retry, tt.words)
-			}
-		})
-	}
-}
-
-func TestTransportErrors(t *testing.T) {
-	t.Parallel()
-	c, err := New(Config{Model: "m", APIKey: modeltest.Key, BaseURL: "https://host.example/v1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := func(err error) error {
-		return &url.Error{Op: "Post", URL: "https://ana:" + modeltest.Key + "@host.example/v1", Err: err}
-	}
-	for _, tt := range []struct {
-		name     string
-		err      error
-		sentence string
-		retry    bool
-	}{
-		{"refused", in(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}), unreachable, true},
-		{"reset", in(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), unreachable, true},
-		{"unreachable", in(&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}), unreachable, true},
-		{"unknown host", in(&net.DNSError{Name: "host.example", IsNotFound: true}), unreachable, true},
-		{"timeout", in(&net.DNSError{IsTimeout: true}), late, true},
-		{"certificate", in(x509.UnknownAuthorityError{}), insecure, false},
-		{"host name", in(fmt.Errorf("tls: %w", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "host.example"})), insecure, false},
-		{"quotes what came", in(errors.New("malformed HTTP response \"" + modeltest.Key + "\"")), unreachable, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			e := c.transport(tt.err)
-			if e.Sentence != tt.sentence || e.Retry != tt.retry {
-				t.Errorf("%v (retry %v), want %q", e, e.Retry, tt.sentence)
-			}
-			modeltest.CheckError(t, e, model.Request{})
-			if !strings.Contains(e.Error(), "host.example") {
-				t.Errorf("the host is not named: %v", e)
 			}
 		})
 	}
@@ -155,7 +81,7 @@ func TestUntrustedServer(t *testing.T) {
 		}
 		k := &modeltest.Talk{Model: c}
 		k.Say("hello")
-		if e := k.Fails(t); e.Retry || e.Sentence != insecure {
+		if e := k.Fails(t); e.Retry || e.Sentence != wire.Insecure {
 			t.Errorf("%v (retry %v)", e, e.Retry)
 		}
 	}
@@ -195,8 +121,8 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		req := model.Request{Messages: []model.Message{{Role: model.RoleUser, Text: "u"}}}
-		if said, ok := errorIn([]byte(body)); ok {
-			modeltest.CheckError(t, c.refused(said.status(), said, nil).err, model.Request{})
+		if said, ok := wire.ErrorIn([]byte(body)); ok {
+			modeltest.CheckError(t, c.far.Refused(said.Status(), said, nil), model.Request{})
 			return
 		}
 		resp, err := c.decode([]byte(body), req)

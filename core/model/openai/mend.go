@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+
+	"parley/core/model/wire"
 )
 
 // mend returns an assistant message with its calls under the given ids, fit to be sent back. It is
@@ -16,7 +18,7 @@ func mend(raw json.RawMessage, ids []string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if textOf(m["role"]) != "assistant" {
+	if wire.Text(m["role"]) != "assistant" {
 		m["role"], changed = json.RawMessage(`"assistant"`), true
 	}
 	if _, has := m["tool_calls"]; has && len(ids) == 0 {
@@ -24,7 +26,7 @@ func mend(raw json.RawMessage, ids []string) (json.RawMessage, error) {
 		delete(m, "tool_calls")
 		changed = true
 	}
-	if len(ids) == 0 && isNull(m["content"]) && textOf(m["refusal"]) == "" {
+	if len(ids) == 0 && wire.IsNull(m["content"]) && wire.Text(m["refusal"]) == "" {
 		m["content"], changed = json.RawMessage(`""`), true
 	}
 	if !changed {
@@ -40,7 +42,7 @@ func mend(raw json.RawMessage, ids []string) (json.RawMessage, error) {
 
 // mendCalls gives calls their ids, and a name and type to those that have none. changed says that this was needed.
 func mendCalls(raw json.RawMessage, ids []string) (calls []map[string]json.RawMessage, changed bool, err error) {
-	if !isNull(raw) {
+	if !wire.IsNull(raw) {
 		if err := json.Unmarshal(raw, &calls); err != nil {
 			return nil, false, fmt.Errorf("a list of calls of an unknown shape")
 		}
@@ -53,7 +55,7 @@ func mendCalls(raw json.RawMessage, ids []string) (calls []map[string]json.RawMe
 			call = map[string]json.RawMessage{}
 			calls[i] = call
 		}
-		if !isString(call["id"], ids[i]) {
+		if !wire.IsString(call["id"], ids[i]) {
 			if call["id"], err = json.Marshal(ids[i]); err != nil {
 				return nil, false, err
 			}
@@ -71,15 +73,15 @@ func mendCalls(raw json.RawMessage, ids []string) (calls []map[string]json.RawMe
 // mendFunction gives a call without a tool name one; servers refuse an empty name.
 func mendFunction(call map[string]json.RawMessage) (changed bool, err error) {
 	var f map[string]json.RawMessage
-	if !isNull(call["function"]) {
+	if !wire.IsNull(call["function"]) {
 		if err := json.Unmarshal(call["function"], &f); err != nil {
 			return false, fmt.Errorf("a call of an unknown shape")
 		}
 	}
-	if isNull(call["type"]) {
+	if wire.IsNull(call["type"]) {
 		call["type"], changed = json.RawMessage(`"function"`), true
 	}
-	if textOf(f["name"]) != "" {
+	if wire.Text(f["name"]) != "" {
 		return changed, nil
 	}
 	if f == nil {
@@ -88,10 +90,4 @@ func mendFunction(call map[string]json.RawMessage) (changed bool, err error) {
 	f["name"] = json.RawMessage(`"unnamed"`)
 	call["function"], err = json.Marshal(f)
 	return true, err
-}
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-func isString(raw json.RawMessage, want string) bool {
-	return len(raw) > 0 && raw[0] == '"' && textOf(raw) == want
 }

@@ -18,29 +18,25 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/core/model"
+	"parley/core/model/wire"
 )
 
 // DefaultBaseURL is where requests go if the Config names no address.
 const DefaultBaseURL = "https://api.openai.com/v1"
-
-// maxBody bounds an answer in bytes.
-const maxBody = 16 << 20
 
 // Config says which model to ask, where and how.
 type Config struct {
@@ -62,10 +58,8 @@ type Client struct {
 	service  openai.ChatCompletionService
 	model    string
 	provider string
-	host     string
-	secrets  []string
+	far      wire.Far
 	timeout  time.Duration
-	log      *slog.Logger
 
 	maxTokens int
 	// newTokens says that the reply is bounded by max_completion_tokens; servers of the old dialect know max_tokens only.
@@ -77,14 +71,14 @@ func New(cfg Config) (*Client, error) {
 	if strings.TrimSpace(cfg.Model) == "" {
 		return nil, errors.New("openai: no model: name one, such as \"gpt-5\"")
 	}
-	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r > unicode.MaxASCII }) {
-		return nil, errors.New("openai: the API key holds a space, a line break or a character that no key has: check how it was copied")
+	if err := wire.CheckKey("openai", cfg.APIKey); err != nil {
+		return nil, err
 	}
-	base, err := parseBase(cfg.BaseURL)
+	base, err := wire.ParseBase("openai", cmp.Or(cfg.BaseURL, DefaultBaseURL), "/chat/completions", "https://host/v1")
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{model: cfg.Model, host: base.Host, secrets: secrets(cfg.APIKey, base), log: cfg.Log, maxTokens: cfg.MaxTokens}
+	c := &Client{model: cfg.Model, far: wire.NewFar("openai", cfg.APIKey, base, cfg.Log), maxTokens: cfg.MaxTokens}
 	c.newTokens.Store(base.Hostname() == "api.openai.com")
 	bare := *base
 	bare.User = nil
@@ -92,14 +86,10 @@ func New(cfg Config) (*Client, error) {
 	if c.timeout = cfg.Timeout; c.timeout <= 0 {
 		c.timeout = 5 * time.Minute
 	}
-	client := cfg.HTTPClient
-	if client == nil {
-		client = &http.Client{}
-	}
 	// The service, unlike the SDK's client, reads nothing from the environment.
 	opts := []option.RequestOption{
-		option.WithBaseURL(base.String()), option.WithHTTPClient(client),
-		option.WithMaxRetries(0), option.WithMiddleware(bounded),
+		option.WithBaseURL(base.String()), option.WithHTTPClient(wire.Client(cfg.HTTPClient)),
+		option.WithMaxRetries(0), option.WithMiddleware(wire.Bounded),
 	}
 	if cfg.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(cfg.APIKey))
@@ -108,44 +98,15 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// parseBase checks an address. Its errors do not quote it: it may hold a password.
-func parseBase(s string) (*url.URL, error) {
-	if s == "" {
-		s = DefaultBaseURL
-	}
-	u, err := url.Parse(strings.TrimSpace(s))
-	switch {
-	case err != nil:
-		return nil, errors.New("openai: the base URL cannot be read: want something like https://host/v1")
-	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("openai: base URL %q: want something like https://host/v1", u.Redacted())
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("openai: the base URL has a query or fragment, which would not be sent: want something like https://host/v1")
-	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions") + "/"
-	u.RawPath = ""
-	return u, nil
-}
-
-func secrets(key string, base *url.URL) (list []string) {
-	password, _ := base.User.Password()
-	for _, s := range []string{key, password} {
-		if s != "" {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // Generate asks for one reply. It makes one request, or two if the server demands the other name of the
 // token limit.
 func (c *Client) Generate(ctx context.Context, req model.Request) (model.Response, error) {
 	if err := model.Valid(req.Messages); err != nil {
-		return model.Response{}, c.unsendable(err)
+		return model.Response{}, c.far.Unsendable(err)
 	}
 	params, err := c.params(req)
 	if err != nil {
-		return model.Response{}, c.unsendable(err)
+		return model.Response{}, c.far.Unsendable(err)
 	}
 	body, failed := c.send(ctx, params)
 	if failed != nil && failed.otherTokenLimit && c.maxTokens > 0 {
@@ -157,14 +118,6 @@ func (c *Client) Generate(ctx context.Context, req model.Request) (model.Respons
 		return model.Response{}, failed.err
 	}
 	return c.decode(body, req)
-}
-
-// unsendable is the error of a request that was not sent because it is wrong here already.
-func (c *Client) unsendable(err error) *model.Error {
-	return &model.Error{
-		Sentence: "This conversation could not be put to the model because its record is not in order. Please tell whoever runs this bot.",
-		Err:      fmt.Errorf("openai: build the request: %w", err),
-	}
 }
 
 // failure is a failed request: its error, and whether the server demands the other name of the token limit.
@@ -182,42 +135,33 @@ func (c *Client) send(ctx context.Context, params openai.ChatCompletionNewParams
 	_, err := c.service.New(within, params, option.WithResponseBodyInto(&body), option.WithResponseInto(&resp))
 	switch {
 	case ctx.Err() != nil:
-		return nil, &failure{err: &model.Error{Sentence: "The request to the model was stopped.", Err: ctx.Err()}}
+		return nil, &failure{err: wire.Stopped(ctx.Err())}
 	case resp != nil && resp.StatusCode >= 400:
 		said, _ := io.ReadAll(resp.Body) // the SDK puts what it read back; cut short it is still the best there is
-		return nil, c.refused(resp.StatusCode, parseSaid(said), resp.Header)
+		return nil, c.refused(resp.StatusCode, wire.ParseSaid(said), resp.Header)
+	case resp != nil && resp.StatusCode >= 300:
+		return nil, &failure{err: c.far.Redirected(resp.StatusCode)}
 	case err != nil:
-		return nil, &failure{err: c.transport(err)}
+		return nil, &failure{err: c.far.Transport(err)}
 	}
-	if looksHTML(body) {
-		return nil, &failure{err: c.fail("an HTML page instead of a reply", notAModel, false, 0)}
-	}
-	if said, ok := errorIn(body); ok {
-		return nil, c.refused(said.status(), said, resp.Header)
-	}
-	return body, nil
+	return body, c.check(body, resp.Header)
 }
 
-// bounded cuts an answer off that is longer than maxBody.
-func bounded(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-	resp, err := next(req)
-	if resp != nil && resp.Body != nil {
-		resp.Body = &boundedBody{ReadCloser: resp.Body, left: maxBody}
+// refused is the failure for what the server said.
+func (c *Client) refused(status int, s wire.Said, h http.Header) *failure {
+	return &failure{
+		err:             c.far.Refused(status, s, h),
+		otherTokenLimit: s.Refuses(status, "max_completion_tokens", "max_tokens"),
 	}
-	return resp, err
 }
 
-var errTooLarge = fmt.Errorf("the answer is longer than %d MiB", maxBody>>20)
-
-type boundedBody struct {
-	io.ReadCloser
-	left int
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 {
-		return 0, errTooLarge
+// check finds the failures that come with status 200.
+func (c *Client) check(body []byte, h http.Header) *failure {
+	if wire.LooksHTML(body) {
+		return &failure{err: c.far.NotAModel()}
 	}
-	return n, err
+	if said, ok := wire.ErrorIn(body); ok {
+		return c.refused(said.Status(), said, h)
+	}
+	return nil
 }

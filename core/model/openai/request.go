@@ -8,6 +8,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 
 	"parley/core/model"
+	"parley/core/model/wire"
 )
 
 // params puts a valid request into the SDK's terms.
@@ -62,7 +63,7 @@ func (c *Client) assistant(m model.Message, ids *model.IDs) (a openai.ChatComple
 	ours := m.Provider == c.provider && len(m.Raw) > 0
 	for _, call := range m.Calls {
 		want := call.ID
-		if !ours && !usableID(want) {
+		if !ours && !wire.UsableID(want) {
 			want = ""
 		}
 		sent = append(sent, ids.Take(want))
@@ -84,7 +85,7 @@ func (c *Client) assistant(m model.Message, ids *model.IDs) (a openai.ChatComple
 		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
 			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
 				ID:       sent[i],
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: wireName(call.Name), Arguments: arguments},
+				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: wire.ToolName(call.Name), Arguments: arguments},
 			}})
 	}
 	return a, sent, nil
@@ -103,32 +104,17 @@ func argumentText(arguments json.RawMessage) (string, error) {
 	return string(b), err
 }
 
-// usableID reports whether every server takes the id that another one made.
-func usableID(id string) bool {
-	if id == "" || len(id) > 40 {
-		return false
-	}
-	for i := range len(id) {
-		if !nameByte(id[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // function describes a tool. A schema that leaves out what every server demands of one is completed.
 func function(t model.ToolSpec) (openai.FunctionDefinitionParam, error) {
-	f := openai.FunctionDefinitionParam{Name: wireName(t.Name)}
+	f := openai.FunctionDefinitionParam{Name: wire.ToolName(t.Name)}
 	if t.Description != "" {
 		f.Description = openai.String(t.Description)
 	}
-	schema := map[string]json.RawMessage{}
-	if len(t.Schema) > 0 {
-		if err := json.Unmarshal(t.Schema, &schema); err != nil {
-			return f, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
-		}
+	schema, err := wire.Schema(t)
+	if err != nil {
+		return f, err
 	}
-	f.Parameters = openai.FunctionParameters{"type": json.RawMessage(`"object"`), "properties": json.RawMessage(`{}`)}
+	f.Parameters = openai.FunctionParameters{}
 	for k, v := range schema {
 		f.Parameters[k] = v
 	}

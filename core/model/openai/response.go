@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -10,45 +9,43 @@ import (
 
 	"parley/core"
 	"parley/core/model"
+	"parley/core/model/wire"
 )
 
 // decode reads a successful answer to req.
 func (c *Client) decode(body []byte, req model.Request) (model.Response, error) {
 	var answer openai.ChatCompletion
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return model.Response{}, c.fail("an answer that is no JSON object", unreadable, true, 0)
+		return model.Response{}, c.far.Unreadable("an answer that is no JSON object")
 	}
 	if len(answer.Choices) == 0 {
-		return model.Response{}, c.fail("an answer without choices", unreadable, true, 0)
+		return model.Response{}, c.far.Unreadable("an answer without choices")
 	}
 	choice := answer.Choices[0]
-	if said, ok := errorIn([]byte(choice.RawJSON())); ok {
-		return model.Response{}, c.refused(said.status(), said, nil).err
+	if said, ok := wire.ErrorIn([]byte(choice.RawJSON())); ok {
+		return model.Response{}, c.far.Refused(said.Status(), said, nil)
 	}
 	m, err := readMessage([]byte(choice.Message.RawJSON()))
 	if err != nil {
-		return model.Response{}, c.fail(err.Error(), unreadable, true, 0)
+		return model.Response{}, c.far.Unreadable(err.Error())
 	}
 	resp := model.Response{
 		Text:     m.text,
 		Calls:    model.Mend(m.calls, req.Messages),
 		Provider: c.provider,
-		Usage:    core.Usage{Requests: 1, Input: tokens(answer.Usage.PromptTokens), Output: tokens(answer.Usage.CompletionTokens)},
+		Usage:    core.Usage{Requests: 1, Input: wire.Tokens(answer.Usage.PromptTokens), Output: wire.Tokens(answer.Usage.CompletionTokens)},
 	}
 	var ids []string
 	for i := range resp.Calls {
-		resp.Calls[i].Name = ownName(resp.Calls[i].Name, req.Tools)
+		resp.Calls[i].Name = wire.OwnName(resp.Calls[i].Name, req.Tools)
 		ids = append(ids, resp.Calls[i].ID)
 	}
 	if resp.Raw, err = mend([]byte(choice.Message.RawJSON()), ids); err != nil {
-		return model.Response{}, c.fail(err.Error(), unreadable, true, 0)
+		return model.Response{}, c.far.Unreadable(err.Error())
 	}
 	resp.Stop = stop(choice.FinishReason, m)
 	return resp, nil
 }
-
-// tokens keeps a wrong count from becoming a negative one.
-func tokens(n int64) int { return int(max(n, 0)) }
 
 // stop reads why the reply ended. Servers say "stop" for replies with calls.
 func stop(reason string, m message) model.Stop {
@@ -86,19 +83,19 @@ type wireCall struct {
 
 func readMessage(raw json.RawMessage) (message, error) {
 	var w wireMessage
-	if !isObject(raw) {
+	if !wire.IsObject(raw) {
 		return message{}, errors.New("a choice without a message")
 	}
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return message{}, errors.New("a message of an unknown shape")
 	}
-	refusal := textOf(w.Refusal)
+	refusal := wire.Text(w.Refusal)
 	m := message{refused: refusal != ""}
 	if m.text = contentText(w.Content); m.text == "" {
 		m.text = refusal
 	}
 	for _, c := range w.ToolCalls {
-		m.calls = append(m.calls, model.Call{ID: textOf(c.ID), Name: textOf(c.Function.Name), Arguments: arguments(c.Function.Arguments)})
+		m.calls = append(m.calls, model.Call{ID: wire.Text(c.ID), Name: wire.Text(c.Function.Name), Arguments: arguments(c.Function.Arguments)})
 	}
 	return m, nil
 }
@@ -108,7 +105,7 @@ func readMessage(raw json.RawMessage) (message, error) {
 func arguments(raw json.RawMessage) json.RawMessage {
 	s := string(raw)
 	if len(raw) > 0 && raw[0] == '"' {
-		s = textOf(raw)
+		s = wire.Text(raw)
 	} else if s == "null" {
 		s = ""
 	}
@@ -122,7 +119,7 @@ func arguments(raw json.RawMessage) json.RawMessage {
 func contentText(raw json.RawMessage) string {
 	var parts []json.RawMessage
 	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &parts) != nil {
-		return textOf(raw)
+		return wire.Text(raw)
 	}
 	var b strings.Builder
 	for _, p := range parts {
@@ -130,30 +127,12 @@ func contentText(raw json.RawMessage) string {
 			Text    json.RawMessage `json:"text"`
 			Refusal json.RawMessage `json:"refusal"`
 		}
-		if isObject(p) && json.Unmarshal(p, &part) == nil {
-			b.WriteString(textOf(part.Text))
-			b.WriteString(textOf(part.Refusal))
+		if wire.IsObject(p) && json.Unmarshal(p, &part) == nil {
+			b.WriteString(wire.Text(part.Text))
+			b.WriteString(wire.Text(part.Refusal))
 		} else {
-			b.WriteString(textOf(p))
+			b.WriteString(wire.Text(p))
 		}
 	}
 	return b.String()
-}
-
-// textOf is the content of a JSON string, the digits of a number, and "" for anything else.
-func textOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var n json.Number
-	if json.Unmarshal(raw, &n) == nil {
-		return n.String()
-	}
-	return ""
-}
-
-func isObject(raw []byte) bool {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	return len(raw) > 0 && raw[0] == '{'
 }
