@@ -56,6 +56,13 @@ func (a *Adapter) introduce(ctx context.Context) error {
 	a.me = self{team: r.TeamID, enterprise: r.EnterpriseID, user: r.UserID, bot: r.BotID}
 	a.mu.Unlock()
 	a.log.Info("slack: connected", "team", r.TeamID, "bot", r.UserID)
+	if granted := r.Header.Get("X-OAuth-Scopes"); granted != "" {
+		for _, f := range missing(granted) {
+			if f.Level != channels.LevelOK {
+				a.log.Warn("slack: "+f.What, "fix", f.Fix)
+			}
+		}
+	}
 	return nil
 }
 

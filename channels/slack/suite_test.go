@@ -20,8 +20,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // platform is a Slack for the shared scenarios: a direct chat and a group chat.
 type platform struct {
-	srv  *slacktest.Server
-	mu   sync.Mutex // one saying at a time, so that one alone can be held back
+	srv *slacktest.Server
+	mu  sync.Mutex // one saying at a time, so that one alone can be held back
 }
 
 func open(t testing.TB) *platform {
@@ -45,7 +45,7 @@ func (p *platform) where(r channeltest.Room) slacktest.Where {
 }
 
 func (p *platform) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true}
 }
 
 func (p *platform) Adapter(t testing.TB, _ channels.Turns) channels.Adapter {
