@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 
 	"parley/core"
@@ -19,6 +20,7 @@ type choice struct {
 	multi    bool
 	free     bool
 	defaults bool
+	verdicts bool // a label says yes or no itself, so that a bare consent cannot mean the defaults
 	part     func(picked []int) *core.Part
 }
 
@@ -27,7 +29,7 @@ const doubled = -1
 func newChoice(options []core.Option, lang string) *choice {
 	c := &choice{n: len(options), byLabel: map[string]int{}, byValue: map[string]int{}, byNumber: map[int]int{}}
 	labels := make([]string, c.n)
-	places := lexiconOf(lang).numbers
+	lex := lexiconOf(lang)
 	for i, o := range options {
 		labels[i] = o.Label
 		f := Fold(o.Label)
@@ -35,7 +37,8 @@ func newChoice(options []core.Option, lang string) *choice {
 		c.words = append(c.words, strings.FieldsFunc(f, notWord))
 		put(c.byLabel, f, i)
 		put(c.byValue, Fold(o.Value), i)
-		if at := places[f]; at.Plain {
+		c.verdicts = c.verdicts || lex.verdict(f, c.words[i])
+		if at := lex.numbers[f]; at.Plain {
 			if _, ok := c.byNumber[at.N]; ok {
 				i = doubled
 			}
@@ -44,6 +47,14 @@ func newChoice(options []core.Option, lang string) *choice {
 	}
 	c.lettered = words.Lettered(labels, lang)
 	return c
+}
+
+// verdict reports whether a folded label reads as a verdict, or has a word of one in it: "Yes, delete it".
+func (x *lexicon) verdict(label string, words []string) bool {
+	const verdicts = isYes | isConfirm | isNo
+	return x.roles[label]&(verdicts|isNear|isDone|isOk) != 0 || slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 1 && x.roles[w]&verdicts != 0
+	})
 }
 
 func put(m map[string]int, key string, i int) {

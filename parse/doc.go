@@ -17,6 +17,19 @@
 // hesitation; a typo of a word or label that counts; part of a label; a number that is no option; a value of
 // the wrong type. All else is a new message.
 //
+// # Decisions where the contract leaves room
+//
+//   - Hesitation keeps the question only if nothing stands beside it: "hold on" is unclear, "sure, later" and
+//     "no wait" are new messages.
+//   - In a lettered question only letters and "last" are positions; a number is a label or chooses nothing.
+//   - "don't deny" says two things at once: unclear.
+//   - "yes" takes the defaults shown unless a label says yes or no itself; "ok", "confirm" and "default" always do.
+//   - Where any text is an answer only the main words cancel, skip and back lead out; "stop" is text.
+//   - A value that nobody was shown can be typed, unless it is a number.
+//   - In a form a few words that do not fit are a wrong value; a sentence or a question is a new message.
+//   - A quotation of anything but the prompt makes what stands behind it unclear, however plain it is.
+//   - "/yes" is the word yes, addressed to us or to nobody; a command for another bot is a new message.
+//
 // # Duties of the caller
 //
 // The text as typed is the caller's to keep: nothing here changes it. Whether the sender may answer, and

@@ -100,7 +100,7 @@ func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool
 	if n, ok := r.edit(m.folded); ok {
 		return r.editing(n), true
 	}
-	if c.defaults && r.takesDefaults(its, true) {
+	if c.defaults && r.takesDefaults(its, !c.verdicts) {
 		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}, true
 	}
 	return core.Reading{}, false
@@ -109,7 +109,7 @@ func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool
 // takesDefaults reads the words that take the defaults of what is shown; a consent is one where it can
 // mean nothing else.
 func (r *Reader) takesDefaults(its []item, consent bool) bool {
-	if roles := only(withoutPlease(its)); roles&(isDefault|isOk) != 0 {
+	if roles := only(withoutPlease(its)); roles&(isDefault|isOk|isConfirm) != 0 {
 		return !r.p.Exact || roles&isDefault != 0
 	}
 	return consent && consents(its, isYes|isConfirm) && (!r.p.Exact || mainWord(its))
@@ -126,7 +126,7 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 			return core.Reading{Kind: core.ReadCancel}
 		case slash && r.lex.roles[m.folded]&commands == 0:
 			return unclear(core.HintWords)
-		case c.defaults && r.takesDefaults(its, c.n > 0):
+		case c.defaults && r.takesDefaults(its, c.n > 0 && !c.verdicts):
 			return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}
 		}
 		if v, ok := r.moves(m.folded, slash); ok {
