@@ -192,97 +192,6 @@ func (d *driver) pickUp() (again bool, err error) {
 	return again, err
 }
 
-// update runs f in one transaction under the driver's claim. A store that fails for a while is tried
-// again, since what was done outside must be recorded.
-func (d *driver) update(f func(*act) error) error { return d.updateWith(d.e.newAct, f) }
-
-func (d *driver) updateWith(load func(Tx) (*act, error), f func(*act) error) error {
-	const first, longest = 50 * time.Millisecond, 5 * time.Second
-	for wait := first; ; wait = min(2*wait, longest) {
-		var a *act
-		err := d.e.store.Update(d.hard, Scope{Conversation: d.claim.Conversation, Claim: d.claim}, func(tx Tx) error {
-			var err error
-			if a, err = load(tx); err != nil {
-				return err
-			}
-			a.holder = true
-			return f(a)
-		})
-		if err == nil {
-			d.e.lookAt(a.now, a.due)
-		}
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, errClosed) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {
-			d.e.news.tell(d.claim.Conversation)
-			return err
-		}
-		d.e.log.Error("store a step, will try again", "conversation", d.claim.Conversation, "run", d.run.ID, "err", err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-d.hard.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-		}
-	}
-}
-
-// commit writes the steps and calls that are not durable, with what f adds, in one transaction.
-func (d *driver) commit(f func(*act) error) error { return d.commitWith(d.e.newAct, f) }
-
-// record commits the steps and calls alone, unless the run is to be aborted.
-func (d *driver) record() error { return d.commitWith(d.e.bareAct, abortable) }
-
-func (d *driver) commitWith(load func(Tx) (*act, error), f func(*act) error) error {
-	err := d.updateWith(load, func(a *act) error {
-		if a.run == nil || a.run.ID != d.root.run.ID {
-			return errClosed
-		}
-		at, steps := d.j.Pending()
-		if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
-			return err
-		}
-		for _, c := range d.dirty {
-			if err := a.tx.PutCall(*c); err != nil {
-				return err
-			}
-		}
-		run := d.run
-		if run.Stuck = 0; d == d.root {
-			run.Abort, run.Children = a.run.Abort, a.run.Children // written by others
-			a.run = &run
-		}
-		if err := a.tx.PutRun(run); err != nil {
-			return err
-		}
-		return f(a)
-	})
-	if err == nil {
-		d.j.Committed()
-		d.dirty = nil
-	}
-	return err
-}
-
-// abortable fails with errAborted where somebody wanted the run to stop; nothing is written then.
-func abortable(a *act) error {
-	if a.run.Abort != nil {
-		return errAborted
-	}
-	return nil
-}
-
-// put keeps a call's row for the next commit.
-func (d *driver) put(c *core.Call) {
-	d.calls[c.ID] = c
-	for i := range d.dirty {
-		if d.dirty[i].ID == c.ID {
-			d.dirty[i] = c
-			return
-		}
-	}
-	d.dirty = append(d.dirty, c)
-}
-
 // finish ends the run; the next message that waits starts in the same commit.
 func (d *driver) finish(status core.RunStatus, reason string) (again bool, err error) {
 	text := d.run.Text
@@ -333,20 +242,6 @@ func (d *driver) stop(by core.Closing) (again bool, err error) {
 		return d.after(a, &again)
 	})
 	return again, err
-}
-
-// flush writes what the aborted attempt had recorded: results of calls that ran are kept.
-func (d *driver) flush(a *act) error {
-	at, steps := d.j.Pending()
-	if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
-		return err
-	}
-	for _, c := range d.dirty {
-		if err := a.tx.PutCall(*c); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // after starts the next message, or gives the claim back.
