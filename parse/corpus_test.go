@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -152,10 +153,14 @@ func corpus(t testing.TB, file string) []line {
 	return out
 }
 
+// TestReplyCorpus reads every line of the corpus, or of the file that PARLEY_REPLIES names.
 func TestReplyCorpus(t *testing.T) {
 	t.Parallel()
 	files := []string{"testdata/replies.jsonl", "testdata/more.jsonl"}
 	if f := os.Getenv("PARLEY_REPLIES"); f != "" {
+		if _, err := os.Stat(f); err != nil && !filepath.IsAbs(f) {
+			f = filepath.Join("..", f) // as seen from the root, where go test was called
+		}
 		files = []string{f}
 	}
 	for _, file := range files {
