@@ -47,7 +47,7 @@ func (p *pacer) reserve(route string) (d, over time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	d = max(p.full.Sub(now)-(allBurst-1)*allEvery, p.routes[route].Sub(now), p.global.Sub(now), 0)
+	d = max(max(0, p.full.Sub(now))-(allBurst-1)*allEvery, p.routes[route].Sub(now), p.global.Sub(now), 0)
 	if d > longestWait {
 		return 0, d
 	}
