@@ -181,6 +181,8 @@ type Asked struct {
 	URL     string          `json:"url,omitempty"`
 	// State is the source's own; it is stored, never shown and never told to the model.
 	State json.RawMessage `json:"state,omitempty"`
+	// Until, if set, ends a Wait as unanswered once it is closed: what would be answered is gone.
+	Until <-chan struct{} `json:"-"`
 }
 
 // key is the ask's position and content: several asks of one tool each get their own answer.
