@@ -159,6 +159,37 @@ func TestAskWhileTheCallGoesOn(t *testing.T) {
 	}
 }
 
+func TestAskEndsWithWhatItIsAskedFor(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		f := w.add("mcp__live", core.ToolAction, nil)
+		gone := make(chan struct{})
+		f.run = func(ctx *tool.Context, _ json.RawMessage) (string, error) {
+			_, err := ctx.Wait(tool.Asked{Kind: core.KindForm, Message: "Sure?", Until: gone})
+			return "", err
+		}
+		w.model = script(calls("", `mcp__live {}`))
+		w.start()
+		w.send(w.message(ana, "go"))
+		w.pass(time.Hour)
+		in := w.waiting()
+		if len(in) != 1 {
+			t.Fatalf("waiting %+v", in)
+		}
+		close(gone)
+		w.idle()
+		if got, err := w.store.Input(t.Context(), in[0].ID); err != nil || got.State != core.InputExpired {
+			t.Errorf("the input is %s, %v", got.State, err)
+		}
+		if res := w.results(); len(res) != 1 || !strings.Contains(res[0], tool.ErrUnanswered.Error()) || strings.Contains(res[0], "eclined") {
+			t.Errorf("results %q", res)
+		}
+		if len(w.waiting()) != 0 || f.ran() != 1 {
+			t.Errorf("waiting %d, called %d times", len(w.waiting()), f.ran())
+		}
+		w.wantLines("ask form live #0", "edit form expired", "say end")
+	})
+}
+
 func TestMalformedSetParksNobody(t *testing.T) { // FM-01
 	inBubble(t, func(t *testing.T, w *world) {
 		q := `{"prompt":"Same?","options":[{"label":"a"},{"label":"b"}]}`

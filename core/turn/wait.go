@@ -20,7 +20,7 @@ func (d *driver) waiter(s *state) func(tool.Asked) (tool.Answered, error) {
 		if err != nil {
 			return tool.Answered{}, err
 		}
-		in, err := d.follow(d.hard, id)
+		in, err := d.follow(d.hard, id, a.Until)
 		if err != nil {
 			return tool.Answered{}, err
 		}
@@ -66,8 +66,9 @@ func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 	return id, nil
 }
 
-// follow waits until an input has ended.
-func (d *driver) follow(ctx context.Context, id core.InputID) (core.Input, error) {
+// follow waits until an input has ended, and ends it itself once until is closed: its answer would reach
+// nobody.
+func (d *driver) follow(ctx context.Context, id core.InputID, until <-chan struct{}) (core.Input, error) {
 	for {
 		news := d.e.news.wait(string(d.claim.Conversation))
 		in, err := d.e.store.Input(ctx, id)
@@ -77,7 +78,34 @@ func (d *driver) follow(ctx context.Context, id core.InputID) (core.Input, error
 		select {
 		case <-ctx.Done():
 			return in, tool.ErrUnanswered
+		case <-until:
+			if err := d.closeHere(id); err != nil {
+				return in, err
+			}
+			until = nil // it has ended now, by this or by an answer before it
 		case <-news:
 		}
 	}
+}
+
+// closeHere ends an input whose call no longer waits for it. In one transaction: the input, and what waits
+// behind it is shown or the run goes on.
+func (d *driver) closeHere(id core.InputID) error {
+	d.waiting.Lock()
+	defer d.waiting.Unlock()
+	err := d.update(func(ac *act) error {
+		if ac.run == nil || ac.run.ID != d.root.run.ID {
+			return nil // the run was closed, and the input with it
+		}
+		for _, in := range ac.inputs {
+			if in.ID == id && in.Pending() {
+				return errors.Join(ac.closeInput(in, ac.expired()), ac.proceed())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("end input %s that nobody can answer any more: %w", id, err)
+	}
+	return nil
 }
