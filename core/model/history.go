@@ -35,8 +35,8 @@ func answers(m Message, c Call) error {
 		return fmt.Errorf("the result of call %q stands where that of call %q (%s) belongs", m.Result.CallID, c.ID, c.Name)
 	case m.Result.Name != "" && m.Result.Name != c.Name:
 		return fmt.Errorf("the result of call %q names the tool %q, the call %q", c.ID, m.Result.Name, c.Name)
-	case len(m.Calls) > 0:
-		return fmt.Errorf("the result of call %q carries calls", c.ID)
+	case len(m.Calls) > 0 || len(m.Images) > 0:
+		return fmt.Errorf("the result of call %q carries calls or pictures", c.ID)
 	}
 	return nil
 }
@@ -54,6 +54,8 @@ func validAlone(m Message) error {
 		return fmt.Errorf("a result in a %s message", m.Role)
 	case m.Role == RoleUser && len(m.Calls) > 0:
 		return fmt.Errorf("calls in a user message")
+	case m.Role == RoleAssistant && len(m.Images) > 0:
+		return fmt.Errorf("pictures in an assistant message")
 	}
 	seen := make(map[string]bool, len(m.Calls))
 	for i, c := range m.Calls {

@@ -2,6 +2,8 @@
 // errors. A provider (core/model/openai, core/model/scripted) translates it to its wire and back and
 // keeps its own types inside.
 //
+// A [Streamer] tells its reply while it grows ([Stream]). [Compact] makes a long conversation fit.
+//
 // [Valid] is the rule that every conversation keeps, [Mend] gives a reply's calls ids that can keep it, and
 // [Retry] asks again where an *Error says that this may help. A [Call] is stored whatever its arguments are.
 package model
@@ -48,6 +50,8 @@ type Message struct {
 	Raw      json.RawMessage
 	Provider string
 	Result   *Result // of a tool
+	// Images came with a user message. Where they cannot be sent they are named in the text (FitImages).
+	Images []Image
 }
 
 // Call is a tool call as the model proposed it.

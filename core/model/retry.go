@@ -28,10 +28,31 @@ type Retry struct {
 // Generate returns the first reply that succeeds, or the last error. It stops at once when ctx ends, with
 // an error that wraps ctx.Err().
 func (r *Retry) Generate(ctx context.Context, req Request) (Response, error) {
+	return r.try(ctx, func() (Response, error) { return r.Model.Generate(ctx, req) })
+}
+
+// Stream is Generate that tells the text so far, where the model can stream. Text of a try that failed is
+// taken back with "" before the next.
+func (r *Retry) Stream(ctx context.Context, req Request, text func(soFar string)) (Response, error) {
+	return r.try(ctx, func() (Response, error) {
+		shown := false
+		resp, err := Stream(ctx, r.Model, req, func(soFar string) {
+			shown = soFar != ""
+			text(soFar)
+		})
+		if err != nil && shown {
+			text("")
+		}
+		return resp, err
+	})
+}
+
+// try asks until a request succeeds, or another would not help.
+func (r *Retry) try(ctx context.Context, ask func() (Response, error)) (Response, error) {
 	tries := orElse(r.Tries, 5)
 	left := orElse(r.Total, 2*time.Minute)
 	for try := 1; ; try++ {
-		resp, err := r.Model.Generate(ctx, req)
+		resp, err := ask()
 		var failed *Error
 		if err == nil || !errors.As(err, &failed) || !failed.Retry || try >= tries || ctx.Err() != nil {
 			return resp, err

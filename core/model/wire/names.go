@@ -57,18 +57,21 @@ func UsableID(id string) bool {
 	return true
 }
 
-// Schema returns a tool's schema as an object whose "type" is "object" and which has "properties", as
-// every server demands; the rest of it is as it was.
+// Schema returns a tool's schema with the type "object" and with properties, as every server demands; the
+// rest of it is as it was.
 func Schema(t model.ToolSpec) (map[string]json.RawMessage, error) {
-	given := map[string]json.RawMessage{}
+	var given map[string]json.RawMessage
 	if len(t.Schema) > 0 {
 		if err := json.Unmarshal(t.Schema, &given); err != nil {
 			return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
 		}
 	}
-	schema := map[string]json.RawMessage{"type": json.RawMessage(`"object"`), "properties": json.RawMessage(`{}`)}
-	for k, v := range given {
-		schema[k] = v
+	if given == nil {
+		given = map[string]json.RawMessage{}
 	}
-	return schema, nil
+	if IsNull(given["properties"]) {
+		given["properties"] = json.RawMessage(`{}`)
+	}
+	given["type"] = json.RawMessage(`"object"`)
+	return given, nil
 }
