@@ -60,7 +60,8 @@ func readLanguages(from fs.FS, dir string) (map[string]*sentences, error) {
 	}
 	all := map[string]*sentences{}
 	for tag, m := range own {
-		merged := maps.Clone(own["en"])
+		merged := map[string]string{}
+		maps.Copy(merged, own["en"])
 		maps.Copy(merged, m)
 		s := &sentences{tag: language.Make(tag), text: merged}
 		script, _ := s.tag.Script()
