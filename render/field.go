@@ -183,12 +183,12 @@ func (w *writer) value(f core.FormField, raw json.RawMessage, redact []string) s
 	case tree.kind == '[':
 		var labels []string
 		for _, kid := range tree.kids {
-			labels = append(labels, label(f, kid.text))
+			labels = append(labels, oneLine(label(f, kid.text)))
 		}
 		if len(labels) == 0 {
 			return seg{plain, w.s.text["none"]}
 		}
-		return text(w.s.list("list.and", labels))
+		return seg{plain, w.s.list("list.and", labels)}
 	case tree.kind == 0:
 		return text(w.boolean(tree.text))
 	case tree.text == "":

@@ -70,7 +70,7 @@ func (w *writer) note(n NoteData) []block {
 		if w.Dialect.Slash {
 			key += ".slash"
 		}
-		return one(w.line(key, args{"cancel": typed(w.w.Main.Cancel)}))
+		return one(w.line(key, args{"cancel": w.typed(w.w.Main.Cancel)}))
 	case core.NoteStatus:
 		return w.status(n)
 	case core.NoteInbox:

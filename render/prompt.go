@@ -2,6 +2,7 @@ package render
 
 import (
 	"strconv"
+	"strings"
 
 	"parley/core"
 )
@@ -37,12 +38,13 @@ type asking struct {
 	replies          []string
 	buttons          []Button
 	file             *File
+	typed            func(string) seg // sets a word to type off from its sentence
 }
 
 // offer notes a reply that the prompt names and returns it as it stands in a sentence.
 func (a *asking) offer(reply string) seg {
 	a.replies = append(a.replies, reply)
-	return typed(reply)
+	return a.typed(reply)
 }
 
 func (a *asking) button(label, reply string) {
@@ -50,7 +52,7 @@ func (a *asking) button(label, reply string) {
 }
 
 func (w *writer) asking(in core.Input) asking {
-	a := asking{}
+	a := asking{typed: w.typed}
 	if w.Again {
 		a.head = append(a.head, w.line("again", nil))
 	}
@@ -202,7 +204,7 @@ func join(sentences ...[]seg) []seg {
 		if len(s) == 0 {
 			continue
 		}
-		if len(out) > 0 {
+		if n := len(out); n > 0 && !strings.HasSuffix(out[n-1].text, "。") { // after which no space is written
 			out = append(out, seg{plain, " "})
 		}
 		out = append(out, s...)

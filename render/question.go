@@ -142,7 +142,7 @@ func (w *writer) choosing(a *asking, o choices) [][]seg {
 		for i, x := range o.options {
 			a.button(o.position(i)+") "+oneLine(x.Label), o.position(i))
 		}
-		return [][]seg{w.s.say(key, args{"reply": w.reply(), "first": typed(o.position(0)), "last": typed(o.position(n - 1))})}
+		return [][]seg{w.s.say(key, args{"reply": w.reply(), "first": w.typed(o.position(0)), "last": w.typed(o.position(n - 1))})}
 	}
 	key := "do.numbers"
 	if o.lettered {

@@ -98,8 +98,14 @@ func (w *writer) tool(in core.Input) seg {
 	return seg{code, clip(oneLine(name), 120)}
 }
 
-// word is a word to type, set off from the sentence it stands in.
-func typed(s string) seg { return seg{code, s} }
+// typed is a word to type, set off from the sentence it stands in: by the style, or by the marks that the
+// language quotes with where the style has none. English has none either, its words being short.
+func (w *writer) typed(s string) seg {
+	if w.Dialect.Style == Plain {
+		s = strings.Replace(w.s.text["typed"], "{word}", s, 1)
+	}
+	return seg{code, s}
+}
 
 // clip shortens text that is only named, with a visible mark. Nothing that runs is ever clipped.
 func clip(s string, most int) string {
