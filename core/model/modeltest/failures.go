@@ -6,8 +6,10 @@ import (
 	"time"
 )
 
-func runFailures(t *testing.T, open Open) {
-	echo := Failure("Incorrect API key provided: "+Key+" for delete the staging database", "invalid_request_error", "", "invalid_api_key")
+func (x *suite) failures(t *testing.T) {
+	echo := func(status int, kind string) Reply {
+		return Fails(status, kind, "Incorrect API key provided: "+Key+" for delete the staging database")
+	}
 	for _, tt := range []struct {
 		name  string
 		reply Reply
@@ -16,29 +18,34 @@ func runFailures(t *testing.T, open Open) {
 	}{
 		{"429", RateLimited(""), true, 0},
 		{"429 with seconds", RateLimited("7"), true, 7 * time.Second},
-		{"500", Status(500, nil, Failure("The server had an error", "server_error", "", "")), true, 0},
+		{"500", Fails(500, "api_error", "The server had an error"), true, 0},
 		{"503 with seconds", Status(503, map[string]string{"Retry-After": "2"}, "busy"), true, 2 * time.Second},
-		{"529", Status(529, nil, Failure("Overloaded", "overloaded_error", "", "")), true, 0},
+		{"529", Fails(529, "overloaded_error", "Overloaded"), true, 0},
+		{"529 with seconds", Fails(529, "overloaded_error", "Overloaded").With("Retry-After", "3"), true, 3 * time.Second},
 		{"502 as a page", HTML(502), true, 0},
 		{"408", Status(408, nil, ""), true, 0},
 		{"409", Status(409, nil, ""), true, 0},
-		{"400", Status(400, nil, echo), false, 0},
-		{"401", Status(401, nil, echo), false, 0},
-		{"403", Status(403, nil, echo), false, 0},
-		{"404", Status(404, nil, echo), false, 0},
-		{"404 with a wait", Status(404, map[string]string{"Retry-After": "9"}, echo), false, 0},
+		{"400", echo(400, "invalid_request_error"), false, 0},
+		{"401", echo(401, "authentication_error"), false, 0},
+		{"402", echo(402, "billing_error"), false, 0},
+		{"403", echo(403, "permission_error"), false, 0},
+		{"404", echo(404, "not_found_error"), false, 0},
+		{"404 with a wait", echo(404, "not_found_error").With("Retry-After", "9"), false, 0},
+		{"413", echo(413, "request_too_large"), false, 0},
 		{"401 as a page", HTML(401), false, 0},
 		{"page instead of an answer", HTML(200), false, 0},
+		{"sent elsewhere", Status(307, map[string]string{"Location": "/elsewhere"}, ""), false, 0},
 		{"cut", Cut(Say("Hello.")), true, 0},
-		{"cut failure", Cut(Status(500, nil, echo)), true, 0},
+		{"cut calls", Cut(CallTools("On it.", drop, now)), true, 0},
+		{"cut failure", Cut(echo(500, "api_error")), true, 0},
 		{"error in 200", Body(Failure("Provider returned error for delete the staging database", "", "", "")), true, 0},
-		{"no choices", Body(`{"choices":[]}`), true, 0},
+		{"nothing said", Body(`{"choices":[]}`), true, 0},
 		{"not JSON", Body(`data: [DONE]`), true, 0},
 		{"empty", Body(``), true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s, k := start(t, open, func(r Request) Reply {
+			s, k := x.start(t, func(r Request) Reply {
 				if r.Nth == 1 {
 					return tt.reply
 				}
@@ -58,7 +65,7 @@ func runFailures(t *testing.T, open Open) {
 	}
 	t.Run("wrong key", func(t *testing.T) {
 		t.Parallel()
-		s, k := start(t, open, InOrder())
+		s, k := x.start(t, InOrder())
 		s.Key = "another"
 		if e := k.Fails(t); e.Retry || !strings.Contains(e.Sentence, "key") {
 			t.Errorf("%v (retry %v)", e, e.Retry)
@@ -66,9 +73,9 @@ func runFailures(t *testing.T, open Open) {
 	})
 	t.Run("nobody there", func(t *testing.T) {
 		t.Parallel()
-		s := NewServer(t, nil)
+		s := NewServerOf(t, x.dialect, nil)
 		s.URL = "http://127.0.0.1:1/v1"
-		k := &Talk{Model: open(t, s)}
+		k := &Talk{Stream: x.stream, Model: x.open(t, s)}
 		k.Say("are you there")
 		if e := k.Fails(t); !e.Retry {
 			t.Errorf("no retry: %v", e)

@@ -1,8 +1,10 @@
 package modeltest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +15,9 @@ type wireRequest struct {
 	Stream              bool              `json:"stream"`
 	MaxTokens           *int              `json:"max_tokens"`
 	MaxCompletionTokens *int              `json:"max_completion_tokens"`
+	StreamOptions       *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
 }
 
 type wireTool struct {
@@ -49,14 +54,15 @@ func (r *Request) read() error {
 	if err := json.Unmarshal(r.Body, &w); err != nil {
 		return refuse("We could not parse the JSON body of your request. (%v)", err)
 	}
-	r.Model = w.Model
+	r.Model, r.Stream = w.Model, w.Stream
+	r.usage = w.StreamOptions != nil && w.StreamOptions.IncludeUsage
 	switch {
 	case w.Model == "":
 		return refuse("you must provide a model parameter")
 	case len(w.Messages) == 0:
 		return refuse("Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
-	case w.Stream:
-		return refuse("This server does not stream.")
+	case w.StreamOptions != nil && !w.Stream:
+		return refuse("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	case w.MaxTokens != nil && w.MaxCompletionTokens != nil:
 		return refuse("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 	}
@@ -81,7 +87,7 @@ func readMessage(raw json.RawMessage) (Message, error) {
 	m := Message{Role: w.Role, Raw: raw}
 	var isNull bool
 	var err error
-	if m.Content, isNull, err = readContent(w.Content); err != nil {
+	if m.Content, m.Images, isNull, err = readContent(w.Content, w.Role == "user"); err != nil {
 		return m, err
 	}
 	switch w.Role {
@@ -110,30 +116,54 @@ func readMessage(raw json.RawMessage) (Message, error) {
 	return m, err
 }
 
-// readContent reads a string, a list of text parts or null.
-func readContent(raw json.RawMessage) (text string, isNull bool, err error) {
+// readContent reads a string, a list of parts or null.
+func readContent(raw json.RawMessage, user bool) (text string, images int, isNull bool, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return "", true, nil
+		return "", 0, true, nil
 	}
 	if raw[0] != '[' {
 		if err := json.Unmarshal(raw, &text); err != nil {
-			return "", false, refuse("expected a string or an array for 'content'.")
+			return "", 0, false, refuse("expected a string or an array for 'content'.")
 		}
-		return text, false, nil
+		return text, 0, false, nil
 	}
-	var parts []struct{ Type, Text, Refusal string }
+	var parts []struct {
+		Type, Text, Refusal string
+		Image               struct{ URL string } `json:"image_url"`
+	}
 	if err := json.Unmarshal(raw, &parts); err != nil || len(parts) == 0 {
-		return "", false, refuse("expected a list of parts for 'content'.")
+		return "", 0, false, refuse("expected a list of parts for 'content'.")
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		if p.Type != "text" && p.Type != "refusal" {
-			return "", false, refuse("part of type '%s' in 'content'.", p.Type)
+		switch {
+		case p.Type == "image_url" && user:
+			kind, data, _ := strings.Cut(strings.TrimPrefix(p.Image.URL, "data:"), ";base64,")
+			if err := checkImage(kind, data); err != nil {
+				return "", 0, false, err
+			}
+			images++
+		case p.Type != "text" && p.Type != "refusal":
+			return "", 0, false, refuse("part of type '%s' in 'content'.", p.Type)
 		}
 		b.WriteString(p.Text)
 		b.WriteString(p.Refusal)
 	}
-	return b.String(), false, nil
+	return b.String(), images, false, nil
+}
+
+// checkImage checks a picture as every service that sees pictures does.
+func checkImage(kind, data string) error {
+	b, err := base64.StdEncoding.DecodeString(data)
+	switch {
+	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
+		return refuse("unsupported image type '%s'", kind)
+	case err != nil || len(b) == 0:
+		return refuse("the image is no base64 or empty")
+	case len(b) > 5<<20:
+		return refuse("image exceeds 5 MB maximum")
+	}
+	return nil
 }
 
 func readCalls(wire []wireCall) (calls []Call, err error) {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"sync"
-	"testing"
 )
 
 // Script answers a request that the server has found valid.
@@ -20,18 +18,24 @@ type Request struct {
 	Model    string
 	Messages []Message
 	Tools    []Tool
+	Stream   bool // the answer is to come in pieces
 	Header   http.Header
 	Body     json.RawMessage
+
+	usage bool // a stream is to end with the usage
 }
 
 // Last is the last message.
 func (r Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
-// Message is one message of a request. Content is its text, that of parts joined.
+// Message is one message of a request. Content is its text, that of parts joined. What a dialect puts
+// elsewhere is put here: its system prompt is the first message, and each result is one.
 type Message struct {
 	Role       string
 	Content    string
 	ToolCallID string
+	IsError    bool // of a result
+	Images     int  // pictures in it
 	Calls      []Call
 	Raw        json.RawMessage
 }
@@ -47,8 +51,9 @@ type Tool struct {
 	Schema            json.RawMessage
 }
 
-// Server is a strict Chat Completions server. Set its fields before the first request.
+// Server is a strict server. Set its fields before the first request.
 type Server struct {
+	Dialect Dialect
 	// URL is the base URL to give to a client.
 	URL string
 	// Key is the only key that is accepted. NewServer sets one.
@@ -62,24 +67,13 @@ type Server struct {
 	nth      int
 	requests []Request
 	refusals []string
-	sent     [][]byte // canonical form of the assistant messages sent
+	sent     map[string]bool // canonical forms of the assistant messages sent
+	pauses   map[string]bool // those of them that paused
+	thoughts thoughts
 }
 
 // Key is the key of servers. It is easy to find in any text that it leaks into.
 const Key = "sk-modeltest-0123456789-SECRET"
-
-// NewServer starts a server for the time of the test.
-func NewServer(t testing.TB, script Script) *Server {
-	t.Helper()
-	s := &Server{Key: Key, script: script, closed: make(chan struct{})}
-	h := httptest.NewServer(s)
-	t.Cleanup(func() {
-		close(s.closed)
-		h.Close()
-	})
-	s.URL = h.URL + "/v1"
-	return s
-}
 
 // InOrder answers the n-th request with the n-th reply, and further ones with an error.
 func InOrder(replies ...Reply) Script {
@@ -125,26 +119,29 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if problem != "" {
-		Status(status, nil, Failure(problem, "invalid_request_error", "messages", code)).write(w, r, s)
+		Fails(status, kindOf(status), problem).withCode(code).write(w, r, s, req)
 		return
 	}
-	s.script(req).write(w, r, s)
+	s.script(req).write(w, r, s, req)
 }
 
 // check reads and judges a request. It runs under the lock.
 func (s *Server) check(r *http.Request, req *Request) (status int, code, problem string) {
+	want := s.Dialect.base() + s.Dialect.path()
 	switch {
-	case r.URL.Path != "/v1/chat/completions":
+	case r.URL.Path != want:
 		return http.StatusNotFound, "unknown_url", fmt.Sprintf("Invalid URL (POST %s)", r.URL.Path)
 	case r.Method != http.MethodPost:
-		return http.StatusMethodNotAllowed, "method_not_allowed", "Not allowed to " + r.Method + " on /v1/chat/completions."
-	case s.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.Key, s.Key == "" && r.Header.Get("Authorization") != "":
-		return http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: " + r.Header.Get("Authorization")
+		return http.StatusMethodNotAllowed, "method_not_allowed", "Not allowed to " + r.Method + " on " + want + "."
 	}
-	if err := req.read(); err != nil {
-		return http.StatusBadRequest, "", err.Error()
+	if problem := s.keyProblem(r.Header); problem != "" {
+		return http.StatusUnauthorized, "invalid_api_key", problem
 	}
-	if err := checkConversation(req.Messages); err != nil {
+	read := s.readChat
+	if s.Dialect == Messages {
+		read = s.readMessages
+	}
+	if err := read(req); err != nil {
 		return http.StatusBadRequest, "", err.Error()
 	}
 	if s.Verbatim {
@@ -158,20 +155,61 @@ func (s *Server) check(r *http.Request, req *Request) (status int, code, problem
 }
 
 func (s *Server) wasSent(raw json.RawMessage) bool {
-	c := canonical(raw)
-	for _, sent := range s.sent {
-		if bytes.Equal(sent, c) {
-			return true
-		}
-	}
-	return false
+	return s.sent[string(canonical(raw))] || s.sent["stream "+string(canonical(settled(raw)))]
 }
 
-// remember keeps an assistant message that is sent.
-func (s *Server) remember(message json.RawMessage) {
+// readChat reads a request of Chat Completions.
+func (s *Server) readChat(req *Request) error {
+	if err := req.read(); err != nil {
+		return err
+	}
+	if err := checkConversation(req.Messages); err != nil {
+		return err
+	}
+	if s.Dialect == Gemini {
+		return s.thoughts.checkSigned(req.Messages)
+	}
+	return nil
+}
+
+// remember keeps an assistant message that is sent, in pieces or not, and whether its turn pauses.
+func (s *Server) remember(message json.RawMessage, stream, pauses bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent = append(s.sent, canonical(message))
+	if s.sent == nil {
+		s.sent, s.pauses = map[string]bool{}, map[string]bool{}
+	}
+	s.pauses[string(canonical(message))] = pauses
+	if stream {
+		s.sent["stream "+string(canonical(settled(message)))] = true
+	} else {
+		s.sent[string(canonical(message))] = true
+	}
+	s.thoughts.remember(message)
+}
+
+// settled is an assistant message without what a stream does not tell: fields that are null, and the
+// places of calls.
+func settled(raw json.RawMessage) json.RawMessage {
+	var m map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&m) != nil {
+		return raw
+	}
+	for k, v := range m {
+		if v == nil {
+			delete(m, k)
+		}
+	}
+	if calls, ok := m["tool_calls"].([]any); ok {
+		for _, c := range calls {
+			if call, ok := c.(map[string]any); ok {
+				delete(call, "index")
+			}
+		}
+	}
+	return json.RawMessage(encode(m))
 }
 
 // canonical is JSON with sorted keys, numbers as they were written.

@@ -63,7 +63,7 @@ func TestServerIsStrict(t *testing.T) {
 		{"not JSON", `{`, "could not parse"},
 		{"no model", `{"messages":[` + usr + `]}`, "model parameter"},
 		{"no messages", messages(), "empty array"},
-		{"stream", `{"model":"m","stream":true,"messages":[` + usr + `]}`, "stream"},
+		{"stream options", `{"model":"m","stream_options":{"include_usage":true},"messages":[` + usr + `]}`, "stream_options"},
 		{"both limits", `{"model":"m","max_tokens":1,"max_completion_tokens":1,"messages":[` + usr + `]}`, "at the same time"},
 		{"result missing at the end", messages(usr, makes(callX)), "did not have response messages: x"},
 		{"results missing before a message", messages(usr, makes(callX, callY), usr), "did not have response messages: x, y"},

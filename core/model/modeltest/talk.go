@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -38,6 +39,8 @@ var Endings = []Ending{
 type Talk struct {
 	Model   model.Model
 	Request model.Request
+	// Stream asks for streams and checks what they tell.
+	Stream bool
 }
 
 // Say adds a user message.
@@ -51,7 +54,7 @@ func (k *Talk) Next(t *testing.T) model.Response {
 	if err := model.Valid(k.Request.Messages); err != nil {
 		t.Fatalf("the test builds a conversation that is not valid: %v", err)
 	}
-	resp, err := k.Model.Generate(t.Context(), k.Request)
+	resp, err := k.Ask(t, t.Context())
 	if err != nil {
 		t.Fatalf("generate: %v", err)
 	}
@@ -59,8 +62,8 @@ func (k *Talk) Next(t *testing.T) model.Response {
 	if (resp.Stop == model.StopTools) != (len(resp.Calls) > 0) {
 		t.Errorf("stop %q with %d calls", resp.Stop, len(resp.Calls))
 	}
-	if resp.Usage.Requests != 1 {
-		t.Errorf("usage counts %d requests, want 1", resp.Usage.Requests)
+	if resp.Usage.Requests == 0 {
+		t.Errorf("usage counts no request")
 	}
 	k.Request.Messages = append(k.Request.Messages, model.Message{
 		Role: model.RoleAssistant, Text: resp.Text, Calls: resp.Calls, Raw: resp.Raw, Provider: resp.Provider,
@@ -95,11 +98,35 @@ func stored(t *testing.T, resp model.Response) (out model.Response) {
 	return out
 }
 
+// Ask makes the request and returns what came of it. Of a stream it checks that the text told so far only
+// grows, or is taken back, and is the reply's at last.
+func (k *Talk) Ask(t *testing.T, ctx context.Context) (model.Response, error) {
+	t.Helper()
+	if !k.Stream {
+		return k.Model.Generate(ctx, k.Request)
+	}
+	s, ok := k.Model.(model.Streamer)
+	if !ok {
+		t.Fatalf("%T cannot stream", k.Model)
+	}
+	last := ""
+	resp, err := s.Stream(ctx, k.Request, func(soFar string) {
+		if soFar != "" && (!strings.HasPrefix(soFar, last) || soFar == last) {
+			t.Errorf("the stream told %q after %q", soFar, last)
+		}
+		last = soFar
+	})
+	if err == nil && last != "" && last != resp.Text {
+		t.Errorf("the stream told %q, the reply is %q", last, resp.Text)
+	}
+	return resp, err
+}
+
 // Fails asks and returns the error, which must be fit to be shown: a sentence, and no secret and nothing of
 // the conversation in it or in what it wraps.
 func (k *Talk) Fails(t *testing.T) *model.Error {
 	t.Helper()
-	resp, err := k.Model.Generate(t.Context(), k.Request)
+	resp, err := k.Ask(t, t.Context())
 	var e *model.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("got %+v and error %v, want an *Error", resp, err)

@@ -49,9 +49,13 @@ type Config struct {
 	Timeout time.Duration
 	// MaxTokens bounds a reply; 0 leaves it to the server.
 	MaxTokens int
+	// Images says that the model sees pictures.
+	Images bool
 	// Log, if set, gets at debug level what the server said about a refused request, without the key.
 	Log *slog.Logger
 }
+
+var _ model.Streamer = (*Client)(nil)
 
 // Client is a model behind Chat Completions. It is safe for concurrent use.
 type Client struct {
@@ -61,7 +65,11 @@ type Client struct {
 	far      wire.Far
 	timeout  time.Duration
 
+	images    bool
+	signs     bool // calls are signed, as Google's models demand
 	maxTokens int
+	// noUsage says that the server does not know stream_options, without which a stream ends without usage.
+	noUsage atomic.Bool
 	// newTokens says that the reply is bounded by max_completion_tokens; servers of the old dialect know max_tokens only.
 	newTokens atomic.Bool
 }
@@ -78,7 +86,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{model: cfg.Model, far: wire.NewFar("openai", cfg.APIKey, base, cfg.Log), maxTokens: cfg.MaxTokens}
+	c := &Client{model: cfg.Model, far: wire.NewFar("openai", cfg.APIKey, base, cfg.Log), maxTokens: cfg.MaxTokens, images: cfg.Images}
 	c.newTokens.Store(base.Hostname() == "api.openai.com")
 	bare := *base
 	bare.User = nil
@@ -101,6 +109,11 @@ func New(cfg Config) (*Client, error) {
 // Generate asks for one reply. It makes one request, or two if the server demands the other name of the
 // token limit.
 func (c *Client) Generate(ctx context.Context, req model.Request) (model.Response, error) {
+	return c.reply(req, func(params openai.ChatCompletionNewParams) ([]byte, *failure) { return c.send(ctx, params) })
+}
+
+// reply puts the request, asks, and asks again if only the name of the token limit was wrong.
+func (c *Client) reply(req model.Request, ask func(openai.ChatCompletionNewParams) ([]byte, *failure)) (model.Response, error) {
 	if err := model.Valid(req.Messages); err != nil {
 		return model.Response{}, c.far.Unsendable(err)
 	}
@@ -108,11 +121,11 @@ func (c *Client) Generate(ctx context.Context, req model.Request) (model.Respons
 	if err != nil {
 		return model.Response{}, c.far.Unsendable(err)
 	}
-	body, failed := c.send(ctx, params)
+	body, failed := ask(params)
 	if failed != nil && failed.otherTokenLimit && c.maxTokens > 0 {
 		c.newTokens.Store(params.MaxTokens.Valid())
 		c.limit(&params)
-		body, failed = c.send(ctx, params)
+		body, failed = ask(params)
 	}
 	if failed != nil {
 		return model.Response{}, failed.err
@@ -120,10 +133,11 @@ func (c *Client) Generate(ctx context.Context, req model.Request) (model.Respons
 	return c.decode(body, req)
 }
 
-// failure is a failed request: its error, and whether the server demands the other name of the token limit.
+// failure is a failed request: its error, and which parameter was the reason if there is another way.
 type failure struct {
 	err             *model.Error
 	otherTokenLimit bool
+	noStreamOptions bool
 }
 
 // send makes one request and returns the body of a successful answer.
@@ -133,18 +147,26 @@ func (c *Client) send(ctx context.Context, params openai.ChatCompletionNewParams
 	var body []byte
 	var resp *http.Response
 	_, err := c.service.New(within, params, option.WithResponseBodyInto(&body), option.WithResponseInto(&resp))
-	switch {
-	case ctx.Err() != nil:
-		return nil, &failure{err: wire.Stopped(ctx.Err())}
-	case resp != nil && resp.StatusCode >= 400:
-		said, _ := io.ReadAll(resp.Body) // the SDK puts what it read back; cut short it is still the best there is
-		return nil, c.refused(resp.StatusCode, wire.ParseSaid(said), resp.Header)
-	case resp != nil && resp.StatusCode >= 300:
-		return nil, &failure{err: c.far.Redirected(resp.StatusCode)}
-	case err != nil:
-		return nil, &failure{err: c.far.Transport(err)}
+	if failed := c.failed(ctx, resp, err); failed != nil {
+		return nil, failed
 	}
 	return body, c.check(body, resp.Header)
+}
+
+// failed finds the failures of an exchange itself.
+func (c *Client) failed(ctx context.Context, resp *http.Response, err error) *failure {
+	switch {
+	case ctx.Err() != nil:
+		return &failure{err: wire.Stopped(ctx.Err())}
+	case resp != nil && resp.StatusCode >= 400:
+		said, _ := io.ReadAll(resp.Body) // the SDK puts what it read back; cut short it is still the best there is
+		return c.refused(resp.StatusCode, wire.ParseSaid(said), resp.Header)
+	case resp != nil && resp.StatusCode >= 300:
+		return &failure{err: c.far.Redirected(resp.StatusCode)}
+	case err != nil:
+		return &failure{err: c.far.Transport(err)}
+	}
+	return nil
 }
 
 // refused is the failure for what the server said.
@@ -152,6 +174,7 @@ func (c *Client) refused(status int, s wire.Said, h http.Header) *failure {
 	return &failure{
 		err:             c.far.Refused(status, s, h),
 		otherTokenLimit: s.Refuses(status, "max_completion_tokens", "max_tokens"),
+		noStreamOptions: s.Refuses(status, "stream_options", "include_usage"),
 	}
 }
 

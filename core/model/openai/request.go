@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
@@ -19,10 +20,10 @@ func (c *Client) params(req model.Request) (openai.ChatCompletionNewParams, erro
 	}
 	ids := model.NewIDs(nil)
 	var owed []string // ids under which the calls of the last reply were sent
-	for i, m := range req.Messages {
+	for i, m := range model.FitImages(req.Messages, c.images) {
 		switch m.Role {
 		case model.RoleUser:
-			p.Messages = append(p.Messages, openai.UserMessage(m.Text))
+			p.Messages = append(p.Messages, user(m))
 		case model.RoleTool:
 			p.Messages = append(p.Messages, openai.ToolMessage(m.Result.Content, owed[0]))
 			owed = owed[1:]
@@ -44,6 +45,23 @@ func (c *Client) params(req model.Request) (openai.ChatCompletionNewParams, erro
 	}
 	c.limit(&p)
 	return p, nil
+}
+
+// user is what a person said, with pictures where there are any.
+func user(m model.Message) openai.ChatCompletionMessageParamUnion {
+	if len(m.Images) == 0 {
+		return openai.UserMessage(m.Text)
+	}
+	var parts []openai.ChatCompletionContentPartUnionParam
+	if m.Text != "" {
+		parts = append(parts, openai.TextContentPart(m.Text))
+	}
+	for _, img := range m.Images {
+		parts = append(parts, openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{
+			URL: "data:" + img.Type + ";base64," + base64.StdEncoding.EncodeToString(img.Data),
+		}))
+	}
+	return openai.UserMessage(parts)
 }
 
 // limit bounds the reply under the name that the server knows.
@@ -82,11 +100,14 @@ func (c *Client) assistant(m model.Message, ids *model.IDs) (a openai.ChatComple
 		if err != nil {
 			return a, nil, fmt.Errorf("call %q: %w", call.ID, err)
 		}
-		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &openai.ChatCompletionMessageFunctionToolCallParam{
-				ID:       sent[i],
-				Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: wire.ToolName(call.Name), Arguments: arguments},
-			}})
+		f := openai.ChatCompletionMessageFunctionToolCallParam{
+			ID:       sent[i],
+			Function: openai.ChatCompletionMessageFunctionToolCallFunctionParam{Name: wire.ToolName(call.Name), Arguments: arguments},
+		}
+		if c.signs && i == 0 {
+			sign(&f)
+		}
+		a.ToolCalls = append(a.ToolCalls, openai.ChatCompletionMessageToolCallUnionParam{OfFunction: &f})
 	}
 	return a, sent, nil
 }

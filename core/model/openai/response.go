@@ -35,6 +35,9 @@ func (c *Client) decode(body []byte, req model.Request) (model.Response, error) 
 		Provider: c.provider,
 		Usage:    core.Usage{Requests: 1, Input: wire.Tokens(answer.Usage.PromptTokens), Output: wire.Tokens(answer.Usage.CompletionTokens)},
 	}
+	if n := len(m.calls); n > 0 && cutOff(choice.FinishReason) && m.unargued {
+		resp.Calls[n-1].Arguments = json.RawMessage("{") // no JSON: the limit came before the arguments
+	}
 	var ids []string
 	for i := range resp.Calls {
 		resp.Calls[i].Name = wire.OwnName(resp.Calls[i].Name, req.Tools)
@@ -54,17 +57,22 @@ func stop(reason string, m message) model.Stop {
 		return model.StopTools
 	case m.refused, reason == "content_filter":
 		return model.StopRefuse
-	case reason == "length", reason == "max_tokens":
+	case cutOff(reason):
 		return model.StopLength
 	}
 	return model.StopEnd
 }
+
+// cutOff reports whether a reply ended at a limit.
+func cutOff(reason string) bool { return reason == "length" || reason == "max_tokens" }
 
 // message is what counts of an assistant message. The ids of calls are as sent.
 type message struct {
 	text    string
 	refused bool
 	calls   []model.Call
+	// unargued says that the last call came without arguments.
+	unargued bool
 }
 
 type wireMessage struct {
@@ -96,6 +104,7 @@ func readMessage(raw json.RawMessage) (message, error) {
 	}
 	for _, c := range w.ToolCalls {
 		m.calls = append(m.calls, model.Call{ID: wire.Text(c.ID), Name: wire.Text(c.Function.Name), Arguments: arguments(c.Function.Arguments)})
+		m.unargued = strings.TrimSpace(wire.Text(c.Function.Arguments)) == "" && !wire.IsObject(c.Function.Arguments)
 	}
 	return m, nil
 }

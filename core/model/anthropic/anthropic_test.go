@@ -1,0 +1,33 @@
+package anthropic
+
+import (
+	"testing"
+
+	"parley/core/model"
+	"parley/core/model/modeltest"
+)
+
+func open(t *testing.T, s *modeltest.Server) model.Model {
+	t.Helper()
+	c, err := New(Config{Model: "fake", APIKey: modeltest.Key, BaseURL: s.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, modeltest.Messages, open)
+}
+
+func TestConformanceWithPictures(t *testing.T) {
+	t.Parallel()
+	modeltest.Run(t, modeltest.Messages, func(t *testing.T, s *modeltest.Server) model.Model {
+		c, err := New(Config{Model: "fake", APIKey: modeltest.Key, BaseURL: s.URL + "/v1/", Images: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	})
+}
