@@ -13,6 +13,7 @@ const (
 	DoUnclear   Doing = "unclear"   // one line of help
 	DoAbort     Doing = "abort"     // ends the run
 	DoSupersede Doing = "supersede" // closes what waits, then a new run
+	DoShow      Doing = "show"      // prints what a code names
 	DoNote      Doing = "note"      // one line, nothing else
 	DoDrop      Doing = "drop"      // nothing at all
 )

@@ -97,6 +97,8 @@ func (d *drafting) verdict(r Reading) (Applied, error) {
 	a := Answer{Action: ActionDecline}
 	if r.Yes {
 		a.Action = ActionAccept
+	} else {
+		a.Reason = r.Reason
 	}
 	return Applied{Draft: d.in.Draft, Answer: &a}, nil
 }

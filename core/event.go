@@ -22,6 +22,7 @@ const (
 	EventAnswered      EventType = "audit_answered"  // an answer, as typed and as read
 	EventRefused       EventType = "audit_refused"   // someone who may not answered
 	EventUnclear       EventType = "audit_unclear"   // near to an answer
+	EventChanged       EventType = "audit_changed"   // a person changed the arguments of a call: both versions
 	EventDiscarded     EventType = "audit_discarded" // a signal of the wrong shape
 	EventUndeliverable EventType = "undeliverable"   // a prompt that could not be shown
 	EventSetAside      EventType = "set_aside"       // a run kept for the operator

@@ -64,6 +64,8 @@ type Input struct {
 	URL    string          `json:"url,omitempty"`
 	// Redact are further names of values that are masked on display.
 	Redact []string `json:"redact,omitempty"`
+	// Code is its short name while it waits, such as K2: it addresses one of several that wait in a chat.
+	Code string `json:"code,omitempty"`
 	// Nth and Of place it in its batch: "1 of 3, they run when all are answered".
 	Nth        int        `json:"nth,omitempty"`
 	Of         int        `json:"of,omitempty"`

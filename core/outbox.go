@@ -23,7 +23,8 @@ type Out struct {
 	Input        InputID        `json:"input,omitempty"`
 	// To is the conversation of a relay: a prompt of Input goes there, or the edit of Edits.
 	To ConversationID `json:"to,omitempty"`
-	// Text is what the agent said when the run stopped, of a reply: the run may have gone on since.
+	// Text is what the agent said when the run stopped, of a reply: the run may have gone on since. Of a note
+	// it is the detail.
 	Text string `json:"text,omitempty"`
 	// Edits are inputs whose prompts are brought up to date before the row is shown.
 	Edits []InputID `json:"edits,omitempty"`
@@ -82,6 +83,10 @@ const (
 	NoteCannotGoBack  NoteCode = "cannot_go_back" // this is the first question
 	NoteNoSuchPart    NoteCode = "no_such_part"   // edit N beyond the set
 	NoteSecretField   NoteCode = "secret_field"   // a secret is never asked in a shared chat
+	NotePending       NoteCode = "pending"        // all that waits here, with codes
+	NoteWhich         NoteCode = "which"          // several stand here: say the code
+	NoteNotShown      NoteCode = "not_shown"      // several are answered at once only after all were shown
+	NoteChangeRefused NoteCode = "change_refused" // the changed arguments do not fit; Text says why
 	NoteSetAside      NoteCode = "set_aside"      // the run cannot go on and is kept for the operator
 	NoteStoreTryAgain NoteCode = "try_again"      // storing failed, nothing changed
 )

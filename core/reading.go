@@ -30,6 +30,7 @@ const (
 	VerbDefaultAll Verb = "default all"
 	VerbEdit       Verb = "edit"
 	VerbDetails    Verb = "details"
+	VerbChange     Verb = "change" // "yes with amount=20", "edit amount=20": shows the changed call and asks again
 )
 
 // Reading is the one meaning of a typed message against a waiting input. parse makes it, from the whole
@@ -43,8 +44,18 @@ type Reading struct {
 	Parts []Part
 	Verb  Verb
 	N     int // the number of "edit N", from 1
+	// Reason is what a decline gives after "because" or a colon, as typed.
+	Reason string
+	// Changes are the arguments that a VerbChange sets.
+	Changes []Change
 	// Hint says why it is unclear.
 	Hint Hint
+}
+
+// Change sets one argument of a call, by its name at the top level, to a value as typed.
+type Change struct {
+	Name  string
+	Value string
 }
 
 // Part is the reading of one question or one form field.

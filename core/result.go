@@ -210,12 +210,13 @@ func (r Result) Text() string {
 		return r.Content
 	}
 	return string(marshal(struct {
-		Outcome Outcome  `json:"outcome"`
-		By      PersonID `json:"answeredBy,omitempty"`
-		Role    string   `json:"role,omitempty"`
-		Waited  *int64   `json:"waited,omitempty"`
-		Content string   `json:"content"`
-	}{r.Outcome, r.By, r.Role, r.Waited, r.Content}))
+		Outcome Outcome         `json:"outcome"`
+		By      PersonID        `json:"answeredBy,omitempty"`
+		Role    string          `json:"role,omitempty"`
+		Waited  *int64          `json:"waited,omitempty"`
+		RanWith json.RawMessage `json:"ranWith,omitempty"`
+		Content string          `json:"content"`
+	}{r.Outcome, r.By, r.Role, r.Waited, r.RanWith, r.Content}))
 }
 
 // MaxResult is the greatest length of a tool's result, in bytes.

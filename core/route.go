@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Scene is what a message meets in its conversation, read in the transaction that acts on it.
 type Scene struct {
@@ -10,6 +13,8 @@ type Scene struct {
 	Run *Run
 	// Live is the input whose prompt is the one live prompt here: the first pending one. nil for none.
 	Live *Input
+	// Pending are all inputs that wait here, in order; Live is the first.
+	Pending []Input
 	// Unsent says that a row of the outbox that shows Live is not known to be sent.
 	Unsent bool
 	// Target is the input whose prompt the message replies to, whichever state it is in; nil for none.
@@ -24,16 +29,25 @@ type Scene struct {
 type Decision struct {
 	Do      Doing
 	Reading Reading
+	// Inputs are what a message acts on; none is the live one.
+	Inputs []InputID
 	// Note is said beside it, "" for nothing.
 	Note NoteCode
 }
 
-// Route decides what a message leads to. It is the only place where that is decided. read tells how the
-// message reads against an input.
-func Route(s Scene, m Message, read func(Input) Reading) Decision {
+// Route decides what a message leads to. It is the only place where that is decided. read tells how a text
+// reads against an input.
+func Route(s Scene, m Message, read func(in Input, text string) Reading) Decision {
+	whole := func(in Input) Reading { return read(in, m.Text) }
 	if m.Fresh {
-		read = func(Input) Reading { return Reading{Kind: ReadOther} }
+		whole = func(Input) Reading { return Reading{Kind: ReadOther} }
+	} else if d, ok := routeCodes(s, m, read); ok {
+		return d
 	}
+	return route(s, m, whole)
+}
+
+func route(s Scene, m Message, read func(Input) Reading) Decision {
 	switch {
 	case m.Command == "cancel":
 		return routeCancel(s, m)
@@ -71,14 +85,16 @@ func commandNote(command string) NoteCode {
 		return NoteStatus
 	case "inbox":
 		return NoteInbox
+	case "pending":
+		return NotePending
 	default:
 		return NoteHelp
 	}
 }
 
-// liveTarget reports whether the message replies to the prompt that is live.
+// liveTarget reports whether the message replies to the present prompt of an input that waits.
 func liveTarget(s Scene, m Message) bool {
-	return s.Live != nil && s.Target != nil && s.Target.ID == s.Live.ID && shownBy(*s.Target, m.ReplyTo) == s.Live.Draft.Step
+	return s.Target != nil && s.Target.Pending() && shownBy(*s.Target, m.ReplyTo) == s.Target.Draft.Step
 }
 
 // shownBy is the Draft.Step that a platform message showed of an input; -1 if none.
@@ -152,8 +168,11 @@ func routeWaiting(s Scene, m Message, read func(Input) Reading) Decision {
 	if m.Empty() { // a file alone: it neither answers nor supersedes
 		return Decision{Do: DoQueue, Note: NoteNoText}
 	}
-	r := read(*s.Live)
 	bound := liveTarget(s, m)
+	if bound { // a reply to a prompt answers that one
+		s.Live = s.Target
+	}
+	r := read(*s.Live)
 	switch {
 	case r.Kind == ReadCancel:
 		if mayAbort(s, m.From) {
@@ -167,11 +186,64 @@ func routeWaiting(s Scene, m Message, read func(Input) Reading) Decision {
 		if d, ok := placed(s, m, r); !ok {
 			return d
 		}
+		if r.Kind != ReadOther && standing(s.Pending) > 1 { // nothing is guessed between two
+			return Decision{Do: DoDrop, Note: NoteWhich, Reading: r}
+		}
 	}
 	if r.Kind != ReadOther && (len(m.Files) > 0 || m.ReplyTo != "" && !bound) {
 		r = Reading{Kind: ReadUnclear, Hint: HintWords}
 	}
-	return routePerson(s, m, r)
+	d := routePerson(s, m, r)
+	d.Inputs = []InputID{s.Live.ID}
+	return d
+}
+
+// standing counts the inputs whose present prompt stands in the chat.
+func standing(pending []Input) int {
+	n := 0
+	for _, in := range pending {
+		if p, ok := HomePrompt(in); ok && p.Step == in.Draft.Step {
+			n++
+		}
+	}
+	return n
+}
+
+// routeCodes handles a message that names what it is about by codes; ok is false for any other.
+func routeCodes(s Scene, m Message, read func(Input, string) Reading) (d Decision, ok bool) {
+	ids, rest, show := SplitCodes(s.Pending, m.Text)
+	if len(ids) == 0 || m.Command != "" || m.ReplyTo != "" || len(m.Files) > 0 {
+		return d, false
+	}
+	if show {
+		return Decision{Do: DoShow, Inputs: ids}, true
+	}
+	for _, in := range s.Pending {
+		if !slices.Contains(ids, in.ID) {
+			continue
+		}
+		p, shown := HomePrompt(in)
+		stands := shown && p.Step == in.Draft.Step && m.Order > p.Order
+		r := read(in, rest)
+		switch {
+		case !MayAnswer(in, s.Human, m.From):
+			return Decision{Do: DoDrop, Note: NoteNotAllowed, Reading: r}, true
+		case r.Kind == ReadOther && len(ids) == 1:
+			return d, false // a sentence that begins with a code
+		case r.Kind != ReadAnswer && (r.Kind != ReadCommand || len(ids) > 1):
+			return Decision{Do: DoUnclear, Reading: Reading{Kind: ReadUnclear, Hint: HintWords}, Inputs: []InputID{in.ID}}, true
+		case !stands && len(ids) == 1:
+			return Decision{Do: DoShow, Inputs: ids}, true
+		case !stands:
+			return Decision{Do: DoShow, Inputs: ids, Note: NoteNotShown}, true
+		}
+		d.Reading = r
+	}
+	d.Do, d.Inputs = DoAnswer, ids
+	if d.Reading.Kind == ReadCommand {
+		d.Do = DoCommand
+	}
+	return d, true
 }
 
 // placed decides about a message whose place before or after the prompt matters; ok says that it stands

@@ -118,6 +118,8 @@ type Call struct {
 	// Target is where the call goes and Schema the digest of its tool's schema, as they were shown.
 	Target string `json:"target,omitempty"`
 	Schema string `json:"schema,omitempty"`
+	// Changed says that a person changed the arguments before they were approved.
+	Changed bool `json:"changed,omitempty"`
 	// Rule is the policy rule that demanded approval, "" if none did.
 	Rule string `json:"rule,omitempty"`
 	// Idempotent calls may run again after a crash.
@@ -176,6 +178,8 @@ type Result struct {
 	By     PersonID `json:"answeredBy,omitempty"`
 	Role   string   `json:"role,omitempty"`
 	Waited *int64   `json:"waited,omitempty"`
+	// RanWith are the arguments that ran, where a person changed them.
+	RanWith json.RawMessage `json:"ranWith,omitempty"`
 }
 
 // Outcome is how a call ended, for the model.

@@ -125,10 +125,8 @@ func (a *act) do(m core.Message, d core.Decision, q *core.Queued) (Accepted, err
 	case err != nil:
 	case d.Do == core.DoStart:
 		err = a.start(m)
-	case d.Do == core.DoAnswer, d.Do == core.DoCommand:
-		err = a.apply(*a.live(), d.Reading, m)
-	case d.Do == core.DoUnclear:
-		err = a.unclear(*a.live(), d.Reading, m)
+	case d.Do == core.DoAnswer, d.Do == core.DoCommand, d.Do == core.DoUnclear, d.Do == core.DoShow:
+		err = a.each(d, m)
 	case d.Do == core.DoAbort:
 		err = a.abort(core.Closing{By: m.From, Via: "chat", At: a.now}, m.ID)
 	case d.Do == core.DoSupersede:
@@ -138,6 +136,32 @@ func (a *act) do(m core.Message, d core.Decision, q *core.Queued) (Accepted, err
 		acc.Run = a.run.ID
 	}
 	return acc, err
+}
+
+// each acts on every input that a message is about.
+func (a *act) each(d core.Decision, m core.Message) error {
+	ids := d.Inputs
+	if len(ids) == 0 {
+		ids = []core.InputID{a.live().ID}
+	}
+	for _, id := range ids {
+		in, err := a.tx.Input(id)
+		if err != nil {
+			return err
+		}
+		switch d.Do {
+		case core.DoShow:
+			err = a.out(promptOf(in))
+		case core.DoUnclear:
+			err = a.unclear(in, d.Reading, m)
+		default:
+			err = a.apply(in, d.Reading, m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enqueue keeps the message for later. A prompt that is neither shown nor about to be is shown again.

@@ -197,6 +197,11 @@ func (a *act) unsent(in *core.Input) (bool, error) {
 func (a *act) scene(m core.Message) (core.Scene, error) {
 	s := core.Scene{Now: a.now, Human: a.humanFor(a.live()), Run: a.run, Live: a.live()}
 	if s.Live != nil {
+		for _, in := range a.inputs {
+			if in.Pending() {
+				s.Pending = append(s.Pending, in)
+			}
+		}
 		var err error
 		if s.Unsent, err = a.unsent(s.Live); err != nil {
 			return s, err
@@ -338,6 +343,9 @@ func (a *act) reroute() error {
 	return nil
 }
 
-func (a *act) reader(m core.Message) func(core.Input) core.Reading {
-	return func(in core.Input) core.Reading { return a.e.deps.Read(in, m, a.human) }
+func (a *act) reader(m core.Message) func(core.Input, string) core.Reading {
+	return func(in core.Input, text string) core.Reading {
+		m.Text = text
+		return a.e.deps.Read(in, m, a.human)
+	}
 }

@@ -168,6 +168,7 @@ func (d *driver) openAll(a *act) (opened bool, err error) {
 	for i, o := range d.opens {
 		in := o.d.input(a, o.s, i+1, len(d.opens))
 		in.Place = place + i + 1
+		in.Code = core.Code(d.run.ID, in.Place)
 		errs := []error{a.putInput(in), a.event(core.Event{Type: frame(in), Run: in.Run, Call: in.Call, Input: in.ID})}
 		if o.s.want.key != "" {
 			row := *o.s.row

@@ -232,5 +232,8 @@ func (d *driver) answered(s *state, o core.Outcome, content string) *core.Result
 		}
 	}
 	r = r.After(own...)
+	if s.row.Changed {
+		r.RanWith = s.row.Arguments
+	}
 	return &r
 }

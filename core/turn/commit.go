@@ -53,7 +53,7 @@ func (d *driver) commitWith(load func(Tx) (*act, error), f func(*act) error) err
 			return errClosed
 		}
 		at, steps := d.j.Pending()
-		if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
+		if err := errors.Join(a.tx.Append(d.run.ID, at, steps...), a.said(d.run.ID, steps)); err != nil {
 			return err
 		}
 		for _, c := range d.dirty {
@@ -101,7 +101,7 @@ func (d *driver) put(c *core.Call) {
 // flush writes what the aborted attempt had recorded: results of calls that ran are kept.
 func (d *driver) flush(a *act) error {
 	at, steps := d.j.Pending()
-	if err := a.tx.Append(d.run.ID, at, steps...); err != nil {
+	if err := errors.Join(a.tx.Append(d.run.ID, at, steps...), a.said(d.run.ID, steps)); err != nil {
 		return err
 	}
 	for _, c := range d.dirty {

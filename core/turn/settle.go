@@ -90,6 +90,9 @@ func (a *act) apply(in core.Input, r core.Reading, m core.Message) error {
 }
 
 func (a *act) applyVia(in core.Input, r core.Reading, m core.Message, via string) error {
+	if r.Kind == core.ReadCommand && r.Verb == core.VerbChange {
+		return a.change(in, r, m, via)
+	}
 	applied, err := core.Apply(in, r, m.From, m.Text)
 	if err != nil {
 		return fmt.Errorf("apply a reply to input %s: %w", in.ID, err)

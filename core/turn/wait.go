@@ -51,6 +51,7 @@ func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 		asking.waits = place + 1000 // apart from the waits that end a call
 		in := d.input(ac, &asking, 1, 1)
 		in.Place, id = place+1, in.ID
+		in.Code = core.Code(d.root.run.ID, in.Place)
 		ac.run.Status = core.RunInputRequired
 		ac.run.Inputs++
 		return errors.Join(ac.putInput(in), ac.tx.PutRun(*ac.run),
