@@ -47,6 +47,15 @@ func (s *Server) Say(from User, at ID, text string, how ...Said) ID {
 	return m.ID
 }
 
+// Hear tells the sessions now of a message that was said Unheard.
+func (s *Server) Hear(at, id ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[at]
+	s.tellMessage("MESSAGE_CREATE", c, c.find(id))
+	s.note()
+}
+
 // Forward puts somebody's text into a channel as forwarded by a person.
 func (s *Server) Forward(by User, at ID, text string) ID {
 	return s.Say(by, at, "", Field("message_reference", map[string]any{"type": 1, "message_id": ID(77), "channel_id": at}),
