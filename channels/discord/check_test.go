@@ -19,13 +19,17 @@ func TestCheck(t *testing.T) {
 		what  string
 		fix   string
 	}{
-		"token":            {set: func(_ *discordtest.Config, c *Config) { c.Token = "a.b.wrong-wrong" }, level: channels.LevelFail, what: "refuses the bot token", fix: "Reset Token"},
-		"client secret":    {set: func(_ *discordtest.Config, c *Config) { c.Token = "abcdefgh" }, level: channels.LevelFail, what: "refuses the bot token", fix: "client secret"},
-		"unreachable":      {ruin: func(r *rig) { r.srv.Fail(discordtest.RouteMe, discordtest.Fault{Status: 503}) }, level: channels.LevelFail, what: "cannot be reached", fix: "apiURL"},
-		"intent":           {set: contentOff, level: channels.LevelWarn, what: "Message Content Intent is off", fix: "Privileged Gateway Intents"},
-		"starts spent":     {set: func(s *discordtest.Config, _ *Config) { s.Starts = 1 }, ruin: func(r *rig) { r.start(); _ = r.stop() }, level: channels.LevelFail, what: "0 of 1000", fix: "wait"},
-		"starts few":       {set: func(s *discordtest.Config, _ *Config) { s.Starts = 9 }, level: channels.LevelWarn, what: "9 of 1000", fix: "resets the token"},
-		"no gateway":       {ruin: func(r *rig) { r.srv.Fail(discordtest.RouteGatewayBot, discordtest.Fault{Status: 500}) }, level: channels.LevelFail, what: "gateway's address", fix: "gatewayURL"},
+		"token":         {set: func(_ *discordtest.Config, c *Config) { c.Token = "a.b.wrong-wrong" }, level: channels.LevelFail, what: "refuses the bot token", fix: "Reset Token"},
+		"client secret": {set: func(_ *discordtest.Config, c *Config) { c.Token = "abcdefgh" }, level: channels.LevelFail, what: "refuses the bot token", fix: "client secret"},
+		"unreachable":   {ruin: func(r *rig) { r.srv.Fail(discordtest.RouteMe, discordtest.Fault{Status: 503}) }, level: channels.LevelFail, what: "cannot be reached", fix: "apiURL"},
+		"intent":        {set: contentOff, level: channels.LevelWarn, what: "Message Content Intent is off", fix: "Privileged Gateway Intents"},
+		"starts spent":  {set: func(s *discordtest.Config, _ *Config) { s.Starts = 1 }, ruin: func(r *rig) { r.start(); _ = r.stop() }, level: channels.LevelFail, what: "0 of 1000", fix: "wait"},
+		"starts few":    {set: func(s *discordtest.Config, _ *Config) { s.Starts = 9 }, level: channels.LevelWarn, what: "9 of 1000", fix: "resets the token"},
+		"no gateway": {ruin: func(r *rig) {
+			for _, route := range []string{discordtest.RouteGatewayBot, discordtest.RouteGateway} {
+				r.srv.Fail(route, discordtest.Fault{Status: 500})
+			}
+		}, level: channels.LevelFail, what: "gateway's address", fix: "gatewayURL"},
 		"not invited":      {ruin: func(r *rig) { r.srv.Deny(r.room, 50001) }, level: channels.LevelFail, what: "not to be seen", fix: "View Channel"},
 		"deleted":          {ruin: func(r *rig) { r.srv.Remove(r.room) }, level: channels.LevelFail, what: "not to be seen", fix: "deleted"},
 		"may not write":    {ruin: func(r *rig) { r.srv.Overwrite(r.room, "2048") }, level: channels.LevelFail, what: "lacks Send Messages", fix: "give its role"},

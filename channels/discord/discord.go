@@ -139,8 +139,8 @@ var (
 // New checks the configuration; it does no I/O. Its errors name the setting.
 func New(cfg Config) (*Adapter, error) {
 	token := strings.TrimSpace(cfg.Token)
-	if cut, ok := strings.CutPrefix(token, "Bot "); ok {
-		token = strings.TrimSpace(cut)
+	if rest, ok := strings.CutPrefix(token+" ", "Bot "); ok {
+		token = strings.TrimSpace(rest)
 	}
 	switch {
 	case cfg.Name == "" || cfg.Agent == "":

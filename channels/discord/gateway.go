@@ -46,7 +46,7 @@ type listener struct {
 // listen receives until ctx ends or only the operator can help.
 func (a *Adapter) listen(ctx context.Context, w *worker) error {
 	l := &listener{a: a, w: w}
-	if err := a.insist(ctx, "learn about the application", a.introduce); err != nil {
+	if err := a.introduce(ctx); err != nil {
 		return err
 	}
 	for {

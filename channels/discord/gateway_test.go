@@ -347,3 +347,62 @@ func TestEndDrains(t *testing.T) {
 		}
 	})
 }
+
+// A server that has a part of the API alone is enough, and so is one that is away at the start.
+func TestLesserServers(t *testing.T) {
+	for name, faults := range map[string]map[string]discordtest.Fault{
+		"no application": {discordtest.RouteApplication: {Status: 404, Times: 99}},
+		"broken there":   {discordtest.RouteApplication: {Status: 501, Times: 99}},
+		"no gateway/bot": {discordtest.RouteGatewayBot: {Status: 404, Times: 99}, discordtest.RouteCommands: {Status: 405, Times: 99}},
+		"away":           {"": {Reset: true, Times: 5}},
+		"limited":        {discordtest.RouteGatewayBot: {Status: 429, RetryAfter: 20, Times: 2}},
+		"no gateway":     {discordtest.RouteGatewayBot: {Status: 500, Times: 3}, discordtest.RouteGateway: {Status: 200, Body: `{"url":"nonsense"}`, Times: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				for route, f := range faults {
+					r.srv.Fail(route, f)
+				}
+				r.start()
+				after(2 * time.Minute)
+				r.ready()
+				r.say("hello")
+				r.only()
+			})
+		})
+	}
+}
+
+// A gateway whose address is configured needs nobody to tell it.
+func TestConfiguredGateway(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, func(_ *discordtest.Config, c *Config) { c.GatewayURL = "ws://elsewhere.test/gw?compress=no" })
+		r.srv.Fail(discordtest.RouteGatewayBot, discordtest.Fault{Status: 500, Times: 99})
+		r.srv.Fail(discordtest.RouteGateway, discordtest.Fault{Status: 500, Times: 99})
+		r.start()
+		r.ready()
+	})
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	good := Config{Name: "guild", Agent: "ops", Token: "Bot a.b.c"}
+	if a := mustNew(t, good); a.api.token() != "a.b.c" || a.api.base != DefaultAPI+"/" || a.Name() != "guild" || a.Redelivers() || a.String() != "discord channel guild" {
+		t.Errorf("%+v", a)
+	}
+	for want, change := range map[string]func(*Config){
+		"a name and an agent": func(c *Config) { c.Name = "" },
+		"botToken is empty":   func(c *Config) { c.Token = " Bot " },
+		"a character":         func(c *Config) { c.Token = "a b" },
+		"apiURL":              func(c *Config) { c.APIURL = "discord.com" },
+		"apiURL: ":            func(c *Config) { c.APIURL = "https://user:pw@x/api" },
+		"gatewayURL":          func(c *Config) { c.GatewayURL = "https://gateway.discord.gg" },
+	} {
+		c := good
+		change(&c)
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pw") {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}

@@ -43,32 +43,6 @@ func (b *backoff) pause() time.Duration {
 
 func (b *backoff) reset() { b.next = 0 }
 
-// insist calls f until it works, or ctx ends, or only the operator can help.
-func (a *Adapter) insist(ctx context.Context, what string, f func(context.Context) error) error {
-	var b backoff
-	for {
-		err := f(ctx)
-		if err == nil {
-			return nil
-		}
-		if fatal := a.fatal(err); fatal != nil {
-			return fatal
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		d := b.pause()
-		if e := isCall(err); e != nil {
-			d = max(d, e.RetryAfter)
-		}
-		a.setReady(err)
-		a.log.Warn("discord: could not "+what+", trying again", "after", d.Round(time.Millisecond), "err", err)
-		if err := sleep(ctx, d); err != nil {
-			return err
-		}
-	}
-}
-
 // fatal is the *channels.Permanent of an error that waiting does not mend, else nil.
 func (a *Adapter) fatal(err error) error {
 	var p *channels.Permanent
@@ -100,16 +74,20 @@ func (a *Adapter) application(ctx context.Context) (p application, err error) {
 	return p, err
 }
 
-// introduce learns which intents the bot may ask for. A server that does not tell is asked for all of them:
-// it says no where it has to.
+// introduce learns which intents the bot may ask for. Where that cannot be learned it asks for all of them:
+// the gateway says no where it has to. The error is a *channels.Permanent.
 func (a *Adapter) introduce(ctx context.Context) error {
 	p, err := a.application(ctx)
-	if e := isCall(err); e != nil && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+	switch {
+	case err == nil:
+	case a.fatal(err) != nil:
+		return a.fatal(err)
+	default:
+		if ctx.Err() == nil {
+			a.log.Info("discord: the application could not be looked at", "err", err)
+		}
 		a.setSelf(func(s *self) { s.content = true })
 		return nil
-	}
-	if err != nil {
-		return err
 	}
 	a.setSelf(func(s *self) {
 		s.app, s.content = p.ID, p.readsAll()
@@ -139,7 +117,7 @@ type startLimit struct {
 // gateway asks for the gateway: with the limit of a bot, else as anybody may.
 func (a *Adapter) gateway(ctx context.Context) (g gatewayInfo, err error) {
 	err = a.api.get(ctx, "ask for the gateway", discordgo.EndpointGatewayBot, &g)
-	if e := isCall(err); e != nil && e.Status == http.StatusNotFound {
+	if e := isCall(err); e != nil && e.Status != 0 && e.Status != http.StatusUnauthorized && e.Status != http.StatusTooManyRequests {
 		err = a.api.get(ctx, "ask for the gateway", discordgo.EndpointGateway, &g)
 	}
 	return g, err
