@@ -30,7 +30,8 @@ const (
 // any error.
 type client struct {
 	api     *slackapi.Client
-	secrets func() secrets // hidden from reflection and %v
+	dialer  *slackapi.Client // asks for sockets; each of its calls has a time-out of its own
+	secrets func() secrets   // hidden from reflection and %v
 	http    *http.Client
 	base    string
 }
@@ -55,12 +56,15 @@ func newClient(base, bot, app, signing string, hc *http.Client) (*client, error)
 	// A redirect would carry the token to another host, and a call twice.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	base = strings.TrimRight(base, "/") + "/"
-	silent := log.New(io.Discard, "", 0)
+	bounded := own
+	bounded.Timeout = callTimeout
+	through := func(hc *http.Client) *slackapi.Client {
+		return slackapi.New(bot, slackapi.OptionAPIURL(base), slackapi.OptionHTTPClient(hc), slackapi.OptionAppLevelToken(app),
+			slackapi.OptionLog(log.New(io.Discard, "", 0)))
+	}
 	return &client{
-		base: base, http: &own,
+		base: base, http: &own, api: through(&own), dialer: through(&bounded),
 		secrets: func() secrets { return secrets{bot, app, signing} },
-		api: slackapi.New(bot, slackapi.OptionAPIURL(base), slackapi.OptionHTTPClient(&own), slackapi.OptionAppLevelToken(app),
-			slackapi.OptionLog(silent)),
 	}, nil
 }
 
@@ -91,7 +95,7 @@ func (c *client) socket() *socketmode.Client {
 	if t, ok := c.http.Transport.(*http.Transport); ok && t != nil {
 		d.NetDialContext, d.Proxy, d.TLSClientConfig = t.DialContext, t.Proxy, t.TLSClientConfig
 	}
-	return socketmode.New(c.api, socketmode.OptionDialer(d), socketmode.OptionReadLimit(4<<20), socketmode.OptionLog(log.New(io.Discard, "", 0)))
+	return socketmode.New(c.dialer, socketmode.OptionDialer(d), socketmode.OptionReadLimit(4<<20), socketmode.OptionLog(log.New(io.Discard, "", 0)))
 }
 
 // do makes one call. Its error is a *callError.
@@ -163,7 +167,10 @@ func (c *client) failure(ctx context.Context, method string, left bool, err erro
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &no):
-		e.Code, e.Needed, e.text = no.Err, no.Needed, no.Err
+		e.Code, e.Needed, e.text = no.Err, c.redact(no.Needed), no.Err
+		if !validCode.MatchString(no.Err) {
+			e.Code = "unreadable_error"
+		}
 	case errors.As(err, &limited):
 		e.Code, e.After = "ratelimited", max(limited.RetryAfter, time.Second)
 		e.text = "ratelimited, again after " + e.After.String()
@@ -193,6 +200,12 @@ func wanted(err error) time.Duration {
 	return 0
 }
 
+// validCode is the form of Slack's own words for failures.
+var validCode = regexp.MustCompile(`^[a-z0-9_]{1,100}$`)
+
+// tokens are all that looks like one of Slack's.
+var tokens = regexp.MustCompile(`\bx(?:ox[a-z.]{1,10}|app)-[A-Za-z0-9._-]+`)
+
 var addresses = regexp.MustCompile(`(?:https?|wss?)://[^\s"'<>]+`)
 
 // redact takes secrets and the paths of addresses, which may hold one, out of a text.
@@ -203,6 +216,7 @@ func (c *client) redact(s string) string {
 			s = strings.ReplaceAll(s, secret, "[secret]")
 		}
 	}
+	s = tokens.ReplaceAllString(s, "[secret]")
 	return addresses.ReplaceAllStringFunc(s, func(found string) string {
 		u, err := url.Parse(found)
 		if err != nil {

@@ -46,7 +46,7 @@ func (p *postman) take(kind string, payload json.RawMessage) (*job, error) {
 		return nil, nil
 	}
 	// One gesture may arrive as two messages; one message as two events.
-	if in.gesture != "" && p.gestures.claim(in.gesture, in.id()) != in.id() {
+	if in.gesture != "" && p.gestures.claim(strings.Join([]string{in.gesture, in.user, in.channel, in.text}, "|"), in.id()) != in.id() {
 		p.log.Debug("slack: ignored a second copy of one gesture", "message", in.id())
 		return nil, nil
 	}

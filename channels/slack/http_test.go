@@ -63,7 +63,7 @@ func TestSlowStoreIsProcessedOnce(t *testing.T) {
 	both(t, func(t *testing.T, how rigOption) {
 		for _, slow := range []time.Duration{2 * time.Second, 30 * time.Second} {
 			r := newRig(t, how)
-			r.sink.setRefuse(func(core.Message) error { time.Sleep(slow); return nil }) // virtual
+			r.sink.setRefuse(func(core.Message) error { <-time.After(slow); return nil }) // virtual
 			r.start()
 			r.srv.Say(ana, dm, "yes")
 			after(10 * time.Minute)

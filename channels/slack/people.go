@@ -55,6 +55,8 @@ func (p *people) look(ctx context.Context, user string) (person, error) {
 			return who, nil // what was true a while ago
 		}
 		return person{}, err
+	case errors.As(err, &e) && (e.Code == "user_not_found" || e.Code == "user_not_visible"):
+		who = person{outside: true} // nobody of ours
 	case p.mute.CompareAndSwap(false, true):
 		p.log.Warn("slack: users.info does not work: guests and closed accounts cannot be told from members", "err", err,
 			"fix", "give the app the scope users:read and install it again")

@@ -170,9 +170,6 @@ func (a *Adapter) Edit(ctx context.Context, _ channels.Target, message string, p
 	if strings.TrimSpace(part.Text) == "" {
 		return &channels.SendError{Permanent: true, Err: errors.New("slack: a message cannot be edited to nothing")}
 	}
-	if a.pace.held(channel) {
-		return a.await(ctx, channel)
-	}
 	err := a.api.update(ctx, channel, ts, contentOf(part, ""))
 	var e *callError
 	if errors.As(err, &e) {
@@ -192,25 +189,14 @@ func (a *Adapter) Typing(ctx context.Context, to channels.Target) error {
 	if err != nil {
 		return &channels.SendError{Permanent: true, Err: err}
 	}
-	if thread == "" || a.pace.held(channel) || a.mute(false) {
+	if mute, _ := a.noStatus.get(channel); mute || thread == "" || a.pace.held(channel) {
 		return nil
 	}
 	err = a.api.setStatus(ctx, channel, thread, "is working…")
 	var e *callError
 	if errors.As(err, &e) && !e.passing() {
-		switch e.Code {
-		case "not_allowed", "missing_scope", "unknown_method", "not_allowed_token_type", "access_denied", "":
-			a.mute(true)
-			a.log.Info("slack: this app cannot show that the agent works", "err", err)
-		}
+		a.noStatus.set(channel, true)
+		a.log.Debug("slack: it cannot be shown that the agent works", "channel", channel, "err", err)
 	}
 	return nil
-}
-
-// mute reports whether the status line is known not to work, and remembers that.
-func (a *Adapter) mute(now bool) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.noStatus = a.noStatus || now
-	return a.noStatus
 }

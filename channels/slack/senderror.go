@@ -19,7 +19,9 @@ func (a *Adapter) sendError(channel string, err error) *channels.SendError {
 	switch fix := fixFor(e.Code); {
 	case e.Code == "ratelimited" || e.Code == "rate_limited":
 		out.After = max(e.After, time.Second)
-		a.pace.hold(channel, out.After)
+		if e.Method != "chat.update" { // each method has a limit of its own
+			a.pace.hold(channel, out.After)
+		}
 	case fix != "":
 		out.Permanent, out.Err = true, fmt.Errorf("%w: %s", e, fix)
 	case hintFor(e, botSide) != "":

@@ -114,11 +114,11 @@ type Adapter struct {
 	gestures *recent[string]  // client_msg_id to the message identity it came with first
 	kinds    *recent[string]  // channel to its kind
 	unsure   *recent[attempt] // keys of parts that may have gone through
+	noStatus *recent[bool]    // channels where assistant.threads.setStatus is refused
 
-	mu       sync.Mutex
-	me       self
-	ready    error
-	noStatus bool // assistant.threads.setStatus is refused
+	mu    sync.Mutex
+	me    self
+	ready error
 }
 
 // self is what the bot knows of itself.
@@ -162,7 +162,7 @@ func New(cfg Config) (*Adapter, error) {
 		name: cfg.Name, agent: cfg.Agent, log: cfg.Log, now: cfg.Clock, places: cfg.Places, knows: cfg.Knows, ready: errNotYet,
 		threads: newRecent[bool](keptThreads), roots: newRecent[bool](keptThreads),
 		taken: newRecent[bool](keptThreads), gestures: newRecent[string](keptThreads),
-		kinds: newRecent[string](keptThreads), unsure: newRecent[attempt](keptKeys),
+		kinds: newRecent[string](keptThreads), unsure: newRecent[attempt](keptKeys), noStatus: newRecent[bool](keptKeys),
 	}
 	if a.log == nil {
 		a.log = slog.Default()

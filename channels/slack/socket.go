@@ -67,9 +67,8 @@ func (s *socket) on(evt socketmode.Event) error {
 		s.setReady(errGap)
 	case socketmode.EventTypeConnected:
 		s.up = true
-		return s.steady()
-	case socketmode.EventTypeHello:
 		s.setReady(nil)
+		return s.steady()
 	case socketmode.EventTypeConnectionError:
 		if e, ok := evt.Data.(*slackapi.ConnectionErrorEvent); ok {
 			return s.refused(e)
@@ -158,9 +157,12 @@ func (s *socket) envelope(kind, id string, payload json.RawMessage) {
 		s.ack(id)
 	default:
 		s.work.Go(func() {
-			<-j.done
-			if j.err == nil {
-				s.send(id)
+			select {
+			case <-j.done:
+				if j.err == nil {
+					s.send(id)
+				}
+			case <-s.ctx.Done():
 			}
 		})
 	}

@@ -182,8 +182,8 @@ func TestOnePostIsOneMessage(t *testing.T) {
 			r.srv.Say(ana, dm, "yes", slacktest.Field("client_msg_id", "one-gesture"))
 			after(time.Second)
 			got := r.sink.got()
-			if len(got) != 3 || r.sink.handed != 3 || r.srv.Unacked() != 0 {
-				t.Errorf("swapped %v: %d messages in %d calls, %d not acknowledged: %+v", swapped, len(got), r.sink.handed, r.srv.Unacked(), got)
+			if len(got) != 3 || r.srv.Unacked() != 0 {
+				t.Errorf("swapped %v: %d messages, %d not acknowledged: %+v", swapped, len(got), r.srv.Unacked(), got)
 			}
 			for _, m := range got {
 				if !m.Addressed {
@@ -346,6 +346,38 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 		after(10 * time.Second)
 		if got := r.sink.texts(); got != "yes" {
 			t.Errorf("handed over %q", got)
+		}
+	})
+}
+
+// A fatal end is not held up by what still waits for the store.
+func TestFatalEndWithMessagesWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.sink.setRefuse(func(core.Message) error { return errors.New("locked") })
+		r.start()
+		r.srv.Say(ana, dm, "yes")
+		after(time.Second)
+		r.srv.Fail("apps.connections.open", slacktest.Fault{Error: "link_disabled", Times: 9})
+		r.srv.Drop()
+		var perm *channels.Permanent
+		if err := <-r.ended; !errors.As(err, &perm) {
+			t.Errorf("Run ended with %v", err)
+		}
+		r.cancel()
+		r.cancel = nil
+	})
+}
+
+// A Web API that never answers does not keep the socket from being dialled again.
+func TestSlackThatHangsWhenAskedForASocket(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.srv.Fail("apps.connections.open", slacktest.Fault{Hang: true})
+		r.start()
+		after(2 * time.Minute)
+		if err := r.a.Ready(); err != nil {
+			t.Error(err)
 		}
 	})
 }

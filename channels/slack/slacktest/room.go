@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // User is an account. Team is its workspace, "" for the app's own.
@@ -253,12 +252,4 @@ func (s *Server) teamOf(u User) string {
 		return u.Team
 	}
 	return s.cfg.Team
-}
-
-// timeOf is the time of a timestamp.
-func timeOf(ts string) time.Time {
-	sec, micro, _ := strings.Cut(ts, ".")
-	a, _ := strconv.ParseInt(sec, 10, 64)
-	b, _ := strconv.ParseInt(micro, 10, 64)
-	return time.Unix(a, b*1000)
 }
