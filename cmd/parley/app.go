@@ -12,6 +12,7 @@ import (
 
 	"parley/channels"
 	"parley/core"
+	"parley/core/tool/mcp"
 	"parley/core/turn"
 	"parley/store/bolt"
 )
@@ -35,27 +36,37 @@ type app struct {
 	// channels and the handlers of those that receive by HTTP.
 	channels []channels.Channel
 	hooks    map[string]http.Handler
-	now      func() time.Time
+	// servers are the MCP servers whose tools the agents have.
+	servers []*mcp.Source
+	now     func() time.Time
 }
 
 // newApp opens the store and builds the engine. The caller closes the app.
 func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 	a := &app{cfg: cfg, log: log, hooks: map[string]http.Handler{}, now: time.Now}
-	agents, err := buildAgents(cfg, log, a.now)
+	agents, servers, err := buildAgents(cfg, log, a.now)
 	if err != nil {
 		return nil, err
 	}
+	a.servers = servers
 	a.store, err = bolt.Open(cfg.Store.Path, bolt.Options{})
 	if err != nil {
 		return nil, failed(err, storeHint(err))
 	}
 	a.engine, err = turn.New(turn.Config{
-		Store:  a.store,
-		Agents: func(id core.AgentID) (*turn.Agent, bool) { ag, ok := agents[id]; return ag, ok },
-		Deps:   a.deps(),
-		NewID:  newID,
-		Log:    log,
-		Grace:  toolGrace,
+		Store: a.store,
+		Agents: func(id core.AgentID) (*turn.Agent, bool) {
+			ag, ok := agents[id]
+			if ok && len(ag.Human.Approvers) > 0 {
+				ag = a.canonical(ag)
+			}
+			return ag, ok
+		},
+		Deps:      a.deps(),
+		NewID:     newID,
+		Log:       log,
+		Grace:     toolGrace,
+		Retention: time.Duration(cfg.Store.RetentionDays) * 24 * time.Hour,
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())
@@ -86,10 +97,13 @@ func (a *app) run(ctx context.Context) error {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	parts := map[string]func(context.Context) error{
-		"channels": hub.Run, "engine": a.engine.Run, "retention": a.prune,
+		"channels": hub.Run, "engine": a.engine.Run,
 	}
 	if server != nil {
 		parts["http"] = server.run
+	}
+	for i, s := range a.servers {
+		parts[fmt.Sprintf("mcp server %d", i)] = s.Run
 	}
 	return a.together(work, stop, parts)
 }
@@ -126,32 +140,6 @@ func (a *app) together(ctx context.Context, stop func(), parts map[string]func(c
 		stop()
 	}
 	return errors.Join(errs...)
-}
-
-// prune removes what is older than the retention, once at the start and then every hour.
-func (a *app) prune(ctx context.Context) error {
-	if a.cfg.Store.RetentionDays == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	for {
-		before := a.now().AddDate(0, 0, -a.cfg.Store.RetentionDays)
-		for {
-			n, err := a.store.Prune(ctx, before, 100)
-			if err != nil && ctx.Err() == nil {
-				a.log.Error("remove what is older than the retention", "err", err)
-			}
-			if err != nil || n == 0 {
-				break
-			}
-			a.log.Info("removed ended runs", "runs", n, "before", before)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Hour):
-		}
-	}
 }
 
 // close gives the store back. What has not ended by now is in it.

@@ -16,7 +16,6 @@ import (
 
 	"parley/core"
 	"parley/core/tool"
-	"parley/store/bolt"
 )
 
 func TestPartsEndTogether(t *testing.T) {
@@ -103,47 +102,6 @@ func TestTheLogHoldsNoMessages(t *testing.T) {
 	}
 }
 
-// TestRetention removes what ended long ago and leaves what waits.
-func TestRetention(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "p.db")
-	if code, out, errs := runIn([]string{"demo", "--store", path}, "hello\n"+deleteIt+"\n"); code != exitDone {
-		t.Fatalf("code %d: %s%s", code, out, errs)
-	}
-	store, err := bolt.Open(path, bolt.Options{})
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	removed := &heard{text: "removed ended runs", then: cancel}
-	a := &app{
-		cfg: &Config{Store: StoreConfig{RetentionDays: 90}}, store: store, log: slog.New(slog.NewTextHandler(removed, nil)),
-		now: func() time.Time { return time.Now().AddDate(0, 0, 100) },
-	}
-	must(t, a.prune(ctx))
-	must(t, a.close())
-	if !strings.Contains(removed.all.String(), "runs=1") {
-		t.Errorf("log: %s", removed.all.String())
-	}
-	_, out, _ := runIn([]string{"demo", "--store", path}, "yes\n")
-	if !strings.Contains(out, "say: Done") {
-		t.Errorf("what waited is gone:\n%s", out)
-	}
-}
-
-// heard is a writer that calls then when it is written text.
-type heard struct {
-	text string
-	then func()
-	all  strings.Builder
-}
-
-func (h *heard) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(h.text)) {
-		h.then()
-	}
-	return h.all.Write(p)
-}
-
 func TestModelsAreBuilt(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -153,13 +111,14 @@ func TestModelsAreBuilt(t *testing.T) {
 		{Provider: "openai", Model: "m", APIKey: "k"},
 		{Provider: "openai", Model: "m", BaseURL: "http://127.0.0.1:1/v1"},
 		{Provider: "gemini", Model: "m", APIKey: "k"},
+		{Provider: "anthropic", Model: "m", APIKey: "k"},
 	} {
 		if m, err := buildModel("x", good, log); err != nil || m == nil {
 			t.Errorf("%+v: %v", good, err)
 		}
 	}
 	for _, bad := range []ModelConfig{
-		{Provider: "anthropic", Model: "m"}, {Provider: "scripted", Script: "{"}, {Provider: "openai", Model: "m", APIKey: "sk secret"},
+		{Provider: "acme", Model: "m"}, {Provider: "scripted", Script: "{"}, {Provider: "openai", Model: "m", APIKey: "sk secret"},
 	} {
 		if _, err := buildModel("x", bad, log); err == nil || strings.Contains(err.Error(), "sk secret") {
 			t.Errorf("%+v: %v", bad, err)
@@ -186,7 +145,7 @@ func TestAgentsAreBuilt(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	agents, err := buildAgents(cfg, slog.New(slog.DiscardHandler), time.Now)
+	agents, _, err := buildAgents(cfg, slog.New(slog.DiscardHandler), time.Now)
 	must(t, err)
 	a := agents[core.AgentID("ops")]
 	if a.Name != "ops" || !a.AskUser || !a.Ask || a.MaxSteps != 3 || a.MaxInputs != 2 || a.Lang != "en" || len(a.Redact) != 1 || a.Model == nil {

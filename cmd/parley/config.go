@@ -15,7 +15,10 @@ type Config struct {
 	Models   map[string]ModelConfig `json:"models"`
 	Agents   map[string]AgentConfig `json:"agents"`
 	Channels []ChannelConfig        `json:"channels"`
+	Outbound OutboundConfig         `json:"outbound"`
 
+	// dir is where the file stands: relative paths begin there.
+	dir string `json:"-"`
 	// Warnings are said once at start: what is allowed and probably not meant.
 	Warnings []string `json:"-"`
 }
@@ -67,6 +70,43 @@ type AgentConfig struct {
 	Redact       []string   `json:"redact"`
 	HumanInput   HumanInput `json:"humanInput"`
 	Intake       *Intake    `json:"intake"`
+	// Agents are those it may delegate to.
+	Agents     []string        `json:"agents"`
+	MCPServers []MCPConfig     `json:"mcpServers"`
+	OpenAPI    []OpenAPIConfig `json:"openapi"`
+}
+
+// MCPConfig is an MCP server whose tools the agent has: at a URL, or a command that is started.
+type MCPConfig struct {
+	Name     string            `json:"name"`
+	URL      string            `json:"url"`
+	Headers  map[string]Secret `json:"headers"`
+	Command  []string          `json:"command"`
+	Env      map[string]Secret `json:"env"`
+	Approval ApprovalConfig    `json:"approval"`
+}
+
+// OpenAPIConfig is a REST API whose operations the agent has.
+type OpenAPIConfig struct {
+	Name string `json:"name"`
+	// Spec is the document: a file relative to the configuration, or an address.
+	Spec     string            `json:"spec"`
+	BaseURL  string            `json:"baseURL"` // "" is the document's own
+	Headers  map[string]Secret `json:"headers"`
+	Approval ApprovalConfig    `json:"approval"`
+}
+
+// ApprovalConfig says which calls of a source a person must approve.
+type ApprovalConfig struct {
+	Default    string            `json:"default"` // never, always or destructive
+	Tools      map[string]string `json:"tools"`
+	Methods    []string          `json:"methods"`
+	Responders string            `json:"responders"`
+}
+
+// OutboundConfig says what requests of tools may reach beside the public network.
+type OutboundConfig struct {
+	AllowPrivate []string `json:"allowPrivate"`
 }
 
 // HumanInput says who may answer and how long the agent waits.
@@ -145,14 +185,19 @@ type IntakeOption struct {
 
 // ChannelConfig is one surface where people speak to an agent.
 type ChannelConfig struct {
-	Name     string       `json:"name"`
-	Type     string       `json:"type"`
-	Agent    string       `json:"agent"`
-	BotToken Secret       `json:"botToken"`
-	APIURL   string       `json:"apiURL"`  // "" is the platform's own
-	Webhook  bool         `json:"webhook"` // at api.publicURL/channels/NAME, instead of polling
-	Access   AccessConfig `json:"access"`
-	Limits   LimitsConfig `json:"limits"`
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Agent    string `json:"agent"`
+	BotToken Secret `json:"botToken"`
+	// AppToken opens Slack's Socket Mode; without it Slack's events arrive at api.publicURL/channels/NAME, proven
+	// by SigningSecret.
+	AppToken      Secret       `json:"appToken"`
+	SigningSecret Secret       `json:"signingSecret"`
+	GatewayURL    string       `json:"gatewayURL"` // of Discord; "" is asked for
+	APIURL        string       `json:"apiURL"`     // "" is the platform's own
+	Webhook       bool         `json:"webhook"`    // at api.publicURL/channels/NAME, instead of polling
+	Access        AccessConfig `json:"access"`
+	Limits        LimitsConfig `json:"limits"`
 }
 
 // AccessConfig says who may speak. It is closed unless it names people or is public.

@@ -37,6 +37,8 @@ func (a AgentConfig) human(c *Config, id string) core.HumanInput {
 // places says how a place of each platform is written.
 var places = map[string]*regexp.Regexp{
 	"telegram": regexp.MustCompile(`^-?[1-9][0-9]*(/[1-9][0-9]*)?$`),
+	"slack":    regexp.MustCompile(`^[CDG][A-Z0-9]+(/[0-9]+\.[0-9]+)?$`),
+	"discord":  regexp.MustCompile(`^[1-9][0-9]*$`),
 }
 
 // notifyPlace finds the conversation of an agent that CHANNEL:PLACE names, CHANNEL being the name or the
@@ -62,7 +64,7 @@ func (c *Config) notifyPlace(agent, s string) (core.ConversationID, error) {
 		return "", fmt.Errorf("%q: agent %s has several channels of the type %q: give the channel's name", s, agent, name)
 	}
 	if form := places[found[0].Type]; form != nil && !form.MatchString(place) {
-		return "", fmt.Errorf("%q: want a chat's number, with /TOPIC for a topic, such as %s:-1001234/36", s, name)
+		return "", fmt.Errorf("%q: want the platform's own id of a chat or channel, such as %s:-1001234/36, %[2]s:C0456 or %[2]s:81429", s, name)
 	}
 	return core.NewConversation(core.AgentID(agent), found[0].Name, core.Place(place)), nil
 }

@@ -32,6 +32,7 @@ func (c *check) shown(at Path, value string) string {
 
 func (c *check) all() {
 	c.api()
+	c.outbound()
 	for _, id := range slices.Sorted(maps.Keys(c.cfg.Models)) {
 		c.model(Path("models").key(id), c.cfg.Models[id])
 	}
@@ -127,7 +128,7 @@ func (c *check) model(at Path, m ModelConfig) {
 	}
 	c.address(at.key("baseURL"), m.BaseURL)
 	switch m.Provider {
-	case "openai", "gemini":
+	case "anthropic", "openai", "gemini":
 		if m.Model == "" {
 			c.once(at.key("model"), "missing: the model's name at the provider")
 		}
@@ -165,6 +166,7 @@ func (c *check) agent(at Path, id string, a AgentConfig) {
 		c.once(at.key("model"), "there is no model %q: want one of %s", c.shown(at.key("model"), a.Model), known(c.cfg.Models))
 	}
 	c.distinct(at.key("builtins"), a.Builtins)
+	c.sources(at, id, a)
 	c.distinct(at.key("redact"), a.Redact)
 	if base, _, _ := strings.Cut(strings.ToLower(a.Locale), "-"); base != "" && base != "en" && words.For(a.Locale).Tag == "en" {
 		c.warn(at.key("locale"), "no words are known of this language, so English is used; known are %s", strings.Join(words.Tags(), ", "))
@@ -207,6 +209,7 @@ func (c *check) channel(at Path, i int, ch ChannelConfig) {
 	}
 	c.secret(at.key("botToken"), ch.BotToken)
 	c.address(at.key("apiURL"), ch.APIURL)
+	c.platformKeys(at, ch)
 	for _, before := range c.cfg.Channels[:i] {
 		if before.Name == ch.Name && ch.Name != "" {
 			c.once(at.key("name"), "two channels have the name %q", c.shown(at.key("name"), ch.Name))

@@ -44,7 +44,7 @@ func parseConfig(data []byte, dir string, env func(string) (string, bool)) (*Con
 	}
 	e := &expand{env: env, dir: dir, ps: ps, raw: map[Path]string{}}
 	value = e.value("", value)
-	cfg := &Config{}
+	cfg := &Config{dir: dir}
 	c := &check{ps: ps, cfg: cfg, raw: e.raw}
 	if err := c.schemaProblems(value); err != nil {
 		return nil, nil, fmt.Errorf("check the configuration against its schema: %w", err)

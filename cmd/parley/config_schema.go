@@ -34,11 +34,7 @@ var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 // later are keys and values of parts that this version does not have. They are refused rather than ignored:
 // a policy that is silently not applied is worse than none.
 var later = map[string]string{
-	"mcpServers": "MCP servers", "openapi": "OpenAPI sources", "agents": "sub-agents",
-	"webhooks": "webhooks", "outbound": "outbound rules", "streaming": "streaming",
-	"appToken": "this platform", "signingSecret": "this platform", "gatewayURL": "this platform",
-	"anthropic": "the provider anthropic", "slack": "the platform slack", "discord": "the platform discord",
-	"js_exec": "js_exec",
+	"webhooks": "webhooks", "streaming": "streaming", "js_exec": "js_exec",
 }
 
 var personPath = regexp.MustCompile(`\.(approvers|allow)\[[0-9]+\]$`)

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/channels"
-	"parley/channels/telegram"
-	"parley/core"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -59,26 +57,6 @@ func (p *program) serve(cmd *cobra.Command, config string) (err error) {
 		return channelFailure(err)
 	}
 	log.Info("parley stopped")
-	return nil
-}
-
-// addChannels builds the channels of the configuration.
-func (a *app) addChannels() error {
-	for _, ch := range a.cfg.Channels {
-		adapter, err := telegram.New(telegram.Config{
-			Name: ch.Name, Agent: core.AgentID(ch.Agent), Token: ch.BotToken.Reveal(), APIURL: ch.APIURL,
-			Webhook: ch.Webhook, PublicURL: a.cfg.API.PublicURL, Log: a.log,
-		})
-		if err != nil {
-			return err
-		}
-		if ch.Webhook {
-			a.hooks[ch.Name] = adapter.Handler()
-		}
-		a.channels = append(a.channels, channels.Channel{
-			Adapter: adapter, Access: ch.access(a.cfg.Agents[ch.Agent]), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
-		})
-	}
 	return nil
 }
 

@@ -205,3 +205,23 @@ func TestStrangerChangesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestRetentionTakesWhatEndedAndLeavesWhatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.agent.Human.Expires = 0
+		w.model = script(calls("", `db__drop {}`))
+		w.keep = 24 * time.Hour
+		w.start()
+		w.say(ana, "go")
+		w.say(ana, "no")
+		w.say(ana, "go")
+		w.pass(72 * time.Hour)
+		w.say(ana, "yes")
+		if n := w.tools["db__drop"].ran(); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+		if got := outline(w.requests[len(w.requests)-1]); strings.Count(got, "user go") != 1 {
+			t.Errorf("the run that ended is still there:\n%s", got)
+		}
+	})
+}

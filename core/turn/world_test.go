@@ -45,6 +45,7 @@ type world struct {
 	requests []model.Request
 	ids      int
 	hold     bool // deliver nothing
+	keep     time.Duration
 	quiet    bool // keep no record of what was said
 }
 
@@ -148,7 +149,7 @@ func (w *world) start() {
 
 func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
-		Store: store,
+		Store: store, Retention: w.keep,
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			if a, ok := w.agents[id]; ok {
 				return a, true

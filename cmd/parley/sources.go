@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/tool"
+	"parley/core/tool/mcp"
+	"parley/core/tool/openapi"
+	"parley/core/tool/outbound"
+)
+
+// sources are where an agent's tools come from, with those that must run to keep their lists.
+type sources struct {
+	set    tool.Set
+	run    []*mcp.Source
+	loaded []*openapi.Source
+}
+
+// loadTime bounds fetching an OpenAPI document.
+const loadTime = 30 * time.Second
+
+// outboundClient makes the requests of tools: it reaches public addresses and those that the configuration
+// allows. A tool call may take long; its source bounds it.
+func outboundClient(cfg *Config) *http.Client {
+	return outbound.Client(outbound.Config{AllowPrivate: cfg.Outbound.AllowPrivate, Timeout: -1})
+}
+
+// buildSources makes the sources of one agent.
+func buildSources(cfg *Config, a AgentConfig, e *effects, client *http.Client, log *slog.Logger) (sources, error) {
+	var out sources
+	if slices.Contains(a.Builtins, "demo") {
+		registry, err := tool.NewRegistry(demoTools(e)...)
+		if err != nil {
+			return out, err
+		}
+		out.set = append(out.set, registry)
+	}
+	for _, m := range a.MCPServers {
+		source, err := mcp.New(mcp.Config{
+			Name: m.Name, URL: m.URL, Headers: reveal(m.Headers), HTTPClient: client, Command: m.Command,
+			Dir: cfg.dir, Env: reveal(m.Env), Inherit: os.Environ(), Approval: m.Approval.build(), Log: log,
+		})
+		if err != nil {
+			return out, err
+		}
+		out.set, out.run = append(out.set, source), append(out.run, source)
+	}
+	for _, o := range a.OpenAPI {
+		source, err := buildOpenAPI(cfg, o, client)
+		if err != nil {
+			return out, fmt.Errorf("openapi source %s: %w", o.Name, err)
+		}
+		for _, rule := range source.Unmatched() {
+			log.Warn("a rule of the approval policy matches no tool", "source", o.Name, "rule", rule)
+		}
+		out.set, out.loaded = append(out.set, source), append(out.loaded, source)
+	}
+	return out, nil
+}
+
+func buildOpenAPI(cfg *Config, o OpenAPIConfig, client *http.Client) (*openapi.Source, error) {
+	spec := o.Spec
+	if !strings.Contains(spec, "://") && !filepath.IsAbs(spec) {
+		spec = filepath.Join(cfg.dir, spec)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
+	defer cancel()
+	return openapi.New(ctx, openapi.Config{
+		Name: o.Name, Spec: spec, BaseURL: o.BaseURL, Headers: reveal(o.Headers), Approval: o.Approval.build(), Client: client,
+	})
+}
