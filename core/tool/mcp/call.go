@@ -51,6 +51,17 @@ func (c *call) silence() {
 	defer c.mu.Unlock()
 }
 
+// suspect has the session looked at after a failure that was not the server's answer.
+func (c *call) suspect(x *session) {
+	switch {
+	case c.wire.answered.Load() || c.ctx.Err() != nil:
+	case len(c.source.cfg.Command) > 0:
+		x.lose() // a pipe that failed once is broken
+	default:
+		x.change()
+	}
+}
+
 // fail decides how the call ends, whatever comes back, and drops it.
 func (c *call) fail(err error) {
 	c.decide(err)

@@ -31,7 +31,7 @@ func (s *Source) httpTransport(x *session) sdk.Transport {
 		base = http.DefaultTransport
 	}
 	home, _ := url.Parse(s.cfg.URL) // checked by New
-	client.Transport = &carrier{base: base, home: home, headers: s.cfg.Headers, lost: x.lose}
+	client.Transport = &carrier{base: base, home: home, headers: s.cfg.Headers, unheard: x.lose, quiet: x.change}
 	return &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: &client, MaxEventSize: -1} // the carrier bounds them
 }
 
@@ -41,8 +41,8 @@ type carrier struct {
 	base    http.RoundTripper
 	home    *url.URL
 	headers map[string]string
-	// lost is told when the stream of notifications has ended.
-	lost func()
+	// unheard is told when the stream of notifications has ended for good, quiet when it may come back.
+	unheard, quiet func()
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -58,8 +58,11 @@ func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w := wireOf(req.Context())
-	if about.method != methodCall || w == nil {
-		w = &wire{token: tokenOf(w)} // an answer or a cancellation of that call
+	switch {
+	case w == nil:
+		w = &wire{}
+	case about.method != w.method:
+		w = &wire{token: w.token} // an answer within that call, or its cancellation
 	}
 	resp, err := c.send(req, w)
 	if err != nil {
@@ -68,18 +71,6 @@ func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.watch(resp, w, about)
 	return resp, nil
 }
-
-func tokenOf(w *wire) string {
-	if w == nil {
-		return ""
-	}
-	return w.token
-}
-
-const (
-	methodCall   = "tools/call"
-	methodListen = "subscriptions/listen"
-)
 
 // about is what a request says of itself; the zero value for a GET.
 type about struct {
@@ -139,8 +130,11 @@ func (c *carrier) watch(resp *http.Response, w *wire, a about) {
 		resp.ContentLength = -1
 	case "text/event-stream":
 		b := &eventBody{from: resp.Body, wire: w, id: a.id}
-		if a.method == methodListen {
-			b.ended = c.lost
+		switch {
+		case a.method == methodListen:
+			b.ended = c.unheard
+		case resp.Request.Method == http.MethodGet && w.token == "":
+			b.ended = c.quiet // the list that follows shows whether the server is there
 		}
 		resp.Body = b
 		resp.ContentLength = -1

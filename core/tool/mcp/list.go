@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core"
@@ -27,7 +26,7 @@ const (
 )
 
 // errAnswered marks failures that are the server's own answer: the connection works.
-var errAnswered = errors.New("the server refused")
+var errAnswered = errors.New("the server gave no list")
 
 // list asks for the tools and replaces those known. Where it fails, they stay.
 func (s *Source) list(ctx context.Context, x *session) error {
@@ -37,11 +36,7 @@ func (s *Source) list(ctx context.Context, x *session) error {
 	if caps := x.cs.InitializeResult().Capabilities; caps != nil && caps.Tools != nil {
 		var err error
 		if listed, err = pages(ctx, x.cs); err != nil {
-			var rpc *jsonrpc.Error
-			if ctx.Err() == nil && errors.As(err, &rpc) && !errors.Is(err, sdk.ErrConnectionClosed) {
-				return fmt.Errorf("list the tools of MCP server %s: %w: %s", s.cfg.Name, errAnswered, s.hide(err.Error()))
-			}
-			return fmt.Errorf("list the tools of MCP server %s: %s", s.cfg.Name, s.hide(err.Error()))
+			return fmt.Errorf("list the tools of MCP server %s: %w", s.cfg.Name, &hidden{err, s.hide})
 		}
 	}
 	s.take(listed)
@@ -52,8 +47,12 @@ func pages(ctx context.Context, cs *sdk.ClientSession) (all []*sdk.Tool, err err
 	seen := map[string]bool{}
 	p := &sdk.ListToolsParams{}
 	for range maxPages {
-		page, err := cs.ListTools(ctx, p)
+		w := &wire{method: methodList}
+		page, err := cs.ListTools(withWire(ctx, w), p)
 		if err != nil {
+			if w.answered.Load() && ctx.Err() == nil {
+				err = fmt.Errorf("%w: %w", errAnswered, err)
+			}
 			return nil, err
 		}
 		all = append(all, page.Tools...)
@@ -61,12 +60,12 @@ func pages(ctx context.Context, cs *sdk.ClientSession) (all []*sdk.Tool, err err
 			return all, nil
 		}
 		if seen[page.NextCursor] {
-			return nil, fmt.Errorf("the list does not end: it comes back to page %q", page.NextCursor)
+			return nil, fmt.Errorf("%w: the list comes back to page %q", errAnswered, shortened(page.NextCursor, 100))
 		}
 		seen[page.NextCursor] = true
 		p = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}
-	return nil, fmt.Errorf("the list has more than %d pages", maxPages)
+	return nil, fmt.Errorf("%w: the list has more than %d pages", errAnswered, maxPages)
 }
 
 // take makes the listed tools those of the source.

@@ -113,3 +113,12 @@ func hider(c Config) func(string) string {
 	}
 	return strings.NewReplacer(pairs...).Replace
 }
+
+// hidden is an error that is told without secrets.
+type hidden struct {
+	err  error
+	hide func(string) string
+}
+
+func (h *hidden) Error() string { return h.hide(h.err.Error()) }
+func (h *hidden) Unwrap() error { return h.err }

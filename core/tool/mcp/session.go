@@ -58,13 +58,13 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 	client.AddReceivingMiddleware(x.receive)
 	transport, err := s.transport(x)
 	if err != nil {
-		return nil, fmt.Errorf("connect to MCP server %s: %s", s.cfg.Name, s.hide(err.Error()))
+		return nil, fmt.Errorf("connect to MCP server %s: %w", s.cfg.Name, &hidden{err, s.hide})
 	}
 	x.cs, err = client.Connect(ctx, transport, s.handshake())
 	if err != nil {
 		x.down()
 		s.learn(err)
-		return nil, fmt.Errorf("connect to MCP server %s: %s", s.cfg.Name, s.hide(err.Error()))
+		return nil, fmt.Errorf("connect to MCP server %s: %w", s.cfg.Name, &hidden{err, s.hide})
 	}
 	x.protocol = x.cs.InitializeResult().ProtocolVersion
 	x.modern = x.protocol >= firstModern
@@ -106,6 +106,16 @@ func (s *Source) transport(x *session) (sdk.Transport, error) {
 
 func (x *session) lose() { x.once.Do(func() { close(x.lost) }) }
 
+func (x *session) broken() bool {
+	select {
+	case <-x.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// change says that the tools may have changed.
 func (x *session) change() {
 	select {
 	case x.changed <- struct{}{}:

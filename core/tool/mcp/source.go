@@ -46,8 +46,9 @@ func New(c Config) (*Source, error) {
 	}
 	c = c.withDefaults()
 	ctx, stop := context.WithCancel(context.Background())
+	hide := hider(c)
 	return &Source{
-		cfg: c, name: sourceName(c.Name), target: target(c), hide: hider(c), log: c.Log.With("mcp", c.Name),
+		cfg: c, name: sourceName(c.Name), target: hide(target(c)), hide: hide, log: c.Log.With("mcp", c.Name),
 		ctx: ctx, stop: stop, retry: make(chan struct{}, 1), changed: make(chan struct{}),
 		tools: map[string]*mcpTool{},
 	}, nil
@@ -227,7 +228,7 @@ func (s *Source) current(ctx context.Context) (*session, error) {
 			first, before = false, tries
 		}
 		switch {
-		case x != nil:
+		case x != nil && !x.broken():
 			return x, nil
 		case !running:
 			return nil, fmt.Errorf("MCP server %s is not running", s.cfg.Name)

@@ -180,7 +180,7 @@ type pipeConn struct {
 func (c *pipeConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	w := wireOf(ctx)
 	req, ok := m.(*jsonrpc.Request)
-	if !ok || w == nil || req.Method != methodCall {
+	if !ok || w == nil || req.Method != w.method {
 		return c.Connection.Write(ctx, m)
 	}
 	c.mu.Lock()

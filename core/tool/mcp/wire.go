@@ -11,10 +11,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// wire is what was seen of one call on its way to the server and back. What the client library reports of a
-// failure does not tell whether the request was sent.
+// wire is what was seen of one request on its way to the server and back. What the client library reports of
+// a failure does not tell whether the request was sent.
 type wire struct {
-	token string
+	method string
+	token  string // of a call
 	// sent says that the server may have the request, answered that a response to it came back.
 	sent, answered atomic.Bool
 
@@ -57,7 +58,13 @@ const (
 	metaResult   = metaOurs + "structuredContent"
 )
 
-const methodElicit = "elicitation/create"
+// The methods of requests that are looked at.
+const (
+	methodCall   = "tools/call"
+	methodList   = "tools/list"
+	methodListen = "subscriptions/listen"
+	methodElicit = "elicitation/create"
+)
 
 // annotate puts the raw parts of a message beside it. token is the call on whose stream it came, "" where
 // that is not known. Bytes that are no such message are returned as they are.
