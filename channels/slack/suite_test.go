@@ -18,14 +18,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// platform is a Slack for the shared scenarios: a direct chat and a group chat.
+// platform is a Slack for the shared scenarios: a direct chat, and a group chat or else a thread of a channel.
 type platform struct {
-	srv *slacktest.Server
-	mu  sync.Mutex // one saying at a time, so that one alone can be held back
+	srv   *slacktest.Server
+	group slacktest.Where
+	knows func(context.Context, core.ConversationID) (bool, error)
+	turns channels.Turns
+	mu    sync.Mutex // one saying at a time, so that one alone can be held back
 }
 
 func open(t testing.TB) *platform {
-	p := &platform{srv: slacktest.New(slacktest.Config{AckWithin: 20 * time.Second})}
+	p := &platform{srv: slacktest.New(slacktest.Config{AckWithin: 20 * time.Second}), group: slacktest.Where{Channel: "G0ROOM"}}
 	t.Cleanup(p.srv.Close)
 	for _, name := range []string{channeltest.Alice, channeltest.Bob, channeltest.Mallory} {
 		p.srv.AddUser(slacktest.User{ID: userOf(name)})
@@ -41,7 +44,7 @@ func (p *platform) where(r channeltest.Room) slacktest.Where {
 	if r == channeltest.Direct {
 		return slacktest.Where{Channel: "DALICE"}
 	}
-	return slacktest.Where{Channel: "G0ROOM"}
+	return p.group
 }
 
 func (p *platform) Caps() channeltest.Caps {
@@ -51,7 +54,7 @@ func (p *platform) Caps() channeltest.Caps {
 func (p *platform) Adapter(t testing.TB, _ channels.Turns) channels.Adapter {
 	a, err := New(Config{
 		Name: "work", Agent: channeltest.Agent, BotToken: slacktest.DefaultBotToken, AppToken: slacktest.DefaultAppToken,
-		APIURL: p.srv.URL, Client: p.srv.Client(), Log: slog.New(slog.DiscardHandler),
+		APIURL: p.srv.URL, Client: p.srv.Client(), Knows: p.knows, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,7 @@ func (p *platform) Adapter(t testing.TB, _ channels.Turns) channels.Adapter {
 func (p *platform) Person(name string) core.PersonID { return who(userOf(name)) }
 
 func (p *platform) Conversation(r channeltest.Room) core.ConversationID {
-	return core.NewConversation(channeltest.Agent, "work", placeOf(p.where(r).Channel, ""))
+	return core.NewConversation(channeltest.Agent, "work", placeOf(p.where(r).Channel, p.where(r).Thread))
 }
 
 func (p *platform) Say(_ testing.TB, s channeltest.Saying) string {
