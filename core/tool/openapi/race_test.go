@@ -1,0 +1,6 @@
+//go:build race
+
+package openapi_test
+
+// slower is how much slower the race detector makes a test.
+const slower = 15
