@@ -134,31 +134,37 @@ func FuzzDecode(f *testing.F) {
 			modeltest.CheckError(t, e, model.Request{})
 			return
 		}
-		b, err := json.Marshal(resp)
-		if err != nil {
-			t.Fatalf("cannot be stored: %v", err)
-		}
-		var back model.Response
-		if err := json.Unmarshal(b, &back); err != nil {
-			t.Fatalf("cannot be read back: %v", err)
-		}
-		req.Messages = append(req.Messages, model.Message{Role: model.RoleAssistant, Text: back.Text, Calls: back.Calls, Raw: back.Raw, Provider: back.Provider})
-		for _, call := range back.Calls {
-			req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, Result: &model.Result{CallID: call.ID, Content: "r"}})
-		}
-		if err := model.Valid(req.Messages); err != nil {
-			t.Fatalf("the next conversation: %v", err)
-		}
-		p, err := c.params(req)
-		if err != nil {
-			t.Fatalf("the next request: %v", err)
-		}
-		sent, err := p.MarshalJSON()
-		if err != nil {
-			t.Fatalf("the next request: %v", err)
-		}
-		checkSent(t, sent)
+		checkNext(t, c, resp, req)
 	})
+}
+
+// checkNext checks that a reply can be stored, and that its message makes the next request a valid one.
+func checkNext(t *testing.T, c *Client, resp model.Response, req model.Request) {
+	t.Helper()
+	b, err := json.Marshal(resp)
+	if err != nil {
+		t.Fatalf("cannot be stored: %v", err)
+	}
+	var back model.Response
+	if err := json.Unmarshal(b, &back); err != nil {
+		t.Fatalf("cannot be read back: %v", err)
+	}
+	req.Messages = append(req.Messages, model.Message{Role: model.RoleAssistant, Text: back.Text, Calls: back.Calls, Raw: back.Raw, Provider: back.Provider})
+	for _, call := range back.Calls {
+		req.Messages = append(req.Messages, model.Message{Role: model.RoleTool, Result: &model.Result{CallID: call.ID, Content: "r"}})
+	}
+	if err := model.Valid(req.Messages); err != nil {
+		t.Fatalf("the next conversation: %v", err)
+	}
+	p, err := c.params(req)
+	if err != nil {
+		t.Fatalf("the next request: %v", err)
+	}
+	sent, err := p.MarshalJSON()
+	if err != nil {
+		t.Fatalf("the next request: %v", err)
+	}
+	checkSent(t, sent)
 }
 
 // checkSent checks the ids of the calls and results of a request, which is all that servers differ little in.
