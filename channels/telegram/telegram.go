@@ -71,6 +71,8 @@ type Config struct {
 	PublicURL string
 	// SecretToken is what Telegram sends with each webhook request; "" derives one from the bot token.
 	SecretToken string
+	// Places are those that Check looks at: chats that the configuration names.
+	Places []core.Place
 	// Client makes the requests; nil is one with time-outs of its own.
 	Client *http.Client
 	Log    *slog.Logger     // nil: slog.Default
@@ -99,6 +101,7 @@ type Adapter struct {
 	hookURL string
 	secret  func() string // hidden from reflection and %v
 	timeout time.Duration
+	places  []core.Place
 	pace    *pacer
 	gate    gate
 	hinted  sync.Map // chat id to true: told that anonymity is in the way
@@ -148,7 +151,7 @@ func New(cfg Config) (*Adapter, error) {
 	a := &Adapter{
 		name: cfg.Name, agent: cfg.Agent, log: cfg.Log, now: cfg.Clock, webhook: cfg.Webhook,
 		hookURL: strings.TrimRight(cfg.PublicURL, "/") + "/channels/" + cfg.Name,
-		timeout: min(cfg.PollTimeout, pollLongest), ready: errNotYet,
+		timeout: min(cfg.PollTimeout, pollLongest), ready: errNotYet, places: cfg.Places,
 	}
 	if a.log == nil {
 		a.log = slog.Default()

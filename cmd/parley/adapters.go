@@ -38,7 +38,7 @@ func (a *app) adapterOf(ch ChannelConfig) (channels.Adapter, http.Handler, error
 	case "telegram":
 		t, err := telegram.New(telegram.Config{
 			Name: ch.Name, Agent: agent, Token: token, APIURL: ch.APIURL,
-			Webhook: ch.Webhook, PublicURL: a.cfg.API.PublicURL, Log: a.log,
+			Webhook: ch.Webhook, PublicURL: a.cfg.API.PublicURL, Places: a.placesOn(ch), Log: a.log,
 		})
 		if err != nil || !ch.Webhook {
 			return t, nil, err
