@@ -68,7 +68,11 @@ func (d *drawing) block(b block) {
 					d.plain.WriteString(quoteMark(d.style))
 				}
 			}
-			d.running(l, true)
+			if b.kind == prose {
+				d.reply(l)
+			} else {
+				d.running(l, true)
+			}
 		}
 	}
 }
