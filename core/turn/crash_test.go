@@ -148,7 +148,7 @@ func (j *journey) effects() map[string]int {
 // TestStopAtEveryCommit stops the process before and after every commit of a turn with parallel calls, an
 // approval and a question, and goes on in another process. Each side effect happens once; a stop between
 // executing and the result asks.
-func TestStopAtEveryCommit(t *testing.T) {
+func TestStopAtEveryCommit(t *testing.T) { // DU-04
 	var want string
 	var commits int
 	synctest.Test(t, func(t *testing.T) {

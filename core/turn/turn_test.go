@@ -11,7 +11,7 @@ import (
 
 const ana, ben, cleo core.PersonID = "local:ana", "local:ben", "local:cleo"
 
-func TestApprovalRunsOnce(t *testing.T) {
+func TestApprovalRunsOnce(t *testing.T) { // DU-01
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {"name":"staging"}`))
 		w.start()
@@ -54,7 +54,7 @@ func TestDeclineRunsNothing(t *testing.T) {
 	})
 }
 
-func TestNewMessageSupersedes(t *testing.T) {
+func TestNewMessageSupersedes(t *testing.T) { // SU-01
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = func(r model.Request) (model.Response, error) {
 			last := r.Messages[len(r.Messages)-1]
@@ -118,7 +118,7 @@ func TestBatchWaitsTogetherAndRunsInOrder(t *testing.T) {
 	})
 }
 
-func TestExpiryClosesWithoutModel(t *testing.T) {
+func TestExpiryClosesWithoutModel(t *testing.T) { // EX-02
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
@@ -132,7 +132,7 @@ func TestExpiryClosesWithoutModel(t *testing.T) {
 	})
 }
 
-func TestExpiryWhileDownIsJudgedFirst(t *testing.T) {
+func TestExpiryWhileDownIsJudgedFirst(t *testing.T) { // EX-03
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
@@ -147,7 +147,7 @@ func TestExpiryWhileDownIsJudgedFirst(t *testing.T) {
 	})
 }
 
-func TestExpiryResumes(t *testing.T) {
+func TestExpiryResumes(t *testing.T) { // EX-01
 	inBubble(t, func(t *testing.T, w *world) {
 		w.agent.Human.ResumeOnExpire = true
 		end := script(calls("", `db__drop {}`))
@@ -184,7 +184,7 @@ func TestAbort(t *testing.T) {
 	})
 }
 
-func TestStrangerChangesNothing(t *testing.T) {
+func TestStrangerChangesNothing(t *testing.T) { // SU-09, AU-01, TR-11
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
