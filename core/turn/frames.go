@@ -1,7 +1,10 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"parley/core"
@@ -32,4 +35,35 @@ func (a *act) said(run core.RunID, steps []core.Step) error {
 		}
 	}
 	return nil
+}
+
+// CallOf finds a call of a run, with the further names that are masked when its arguments are shown.
+func (e *Engine) CallOf(ctx context.Context, run core.RunID, id core.CallID) (call core.Call, redact []string, err error) {
+	row, err := e.store.Run(ctx, run)
+	if err != nil {
+		return call, nil, err
+	}
+	err = e.store.View(ctx, row.Conversation, func(r Reader) error {
+		calls, err := r.Calls(run)
+		if i := slices.IndexFunc(calls, func(c core.Call) bool { return c.ID == id }); i >= 0 {
+			call = calls[i]
+		} else if err == nil {
+			err = fmt.Errorf("call %s of run %s: %w", id, run, ErrNotFound)
+		}
+		return err
+	})
+	if err != nil {
+		return call, nil, err
+	}
+	agent := row.Agent
+	if agent == "" {
+		agent = row.Conversation.Agent()
+	}
+	if a, ok := e.agents(agent); ok {
+		redact = append(redact, a.Redact...)
+		if t, ok := a.lookup(call.Tool); ok {
+			redact = append(redact, core.SecretNames(t.Spec().Schema)...)
+		}
+	}
+	return call, redact, nil
 }

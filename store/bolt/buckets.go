@@ -13,6 +13,8 @@ type bucket struct {
 	rows bool
 	// vital says that a file without it would have lost what waits.
 	vital bool
+	// late buckets came after the first release: a file that was not opened since lacks them.
+	late bool
 }
 
 func (b *bucket) String() string { return string(b.name) }
@@ -42,13 +44,14 @@ var (
 	bClaim        = &bucket{name: []byte("claim"), rows: true}
 	bDue          = &bucket{name: []byte("due"), ordered: true}
 	bHeld         = &bucket{name: []byte("held")}
+	bMemory       = &bucket{name: []byte("memory"), rows: true, late: true}
 )
 
 // buckets are all but meta, in the order in which Check reports on them.
 var buckets = []*bucket{
 	bConversation, bRun, bEnded, bJournal, bCall,
 	bInput, bInputRun, bInputState, bInputAgent, bInputWho, bInputConv, bInputDue, bPrompt,
-	bQueue, bOut, bOutHead, bSeen, bSeenAge, bEvent, bEventRun, bClaim, bDue, bHeld,
+	bQueue, bOut, bOutHead, bSeen, bSeenAge, bEvent, bEventRun, bClaim, bDue, bHeld, bMemory,
 }
 
 // fill is how full a page of an ordered bucket is left when it is split.

@@ -35,6 +35,7 @@
 //	claim         conversation                  row: who holds it, when it is due
 //	due           time conversation             free conversations that are due some day
 //	held          instance time conversation    held ones
+//	memory        "k" key = time value           what is remembered for a while; "t" time key: when it ends
 //
 // # Claims
 //
