@@ -58,6 +58,7 @@ func (r *reader) read(in core.Input, m core.Message, h core.HumanInput) core.Rea
 	if how, ok := a.(Reads); ok {
 		p.Markup, p.Names = how.Markup(), how.Names()
 	}
+	p.Listing = a != nil && !a.Dialect().Slash
 	if quotes(m.Text) && a != nil {
 		p.Text = shown(a, p, m, name)
 		return parse.Compile(p).Read(m.Text)

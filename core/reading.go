@@ -30,7 +30,8 @@ const (
 	VerbDefaultAll Verb = "default all"
 	VerbEdit       Verb = "edit"
 	VerbDetails    Verb = "details"
-	VerbChange     Verb = "change" // "yes with amount=20", "edit amount=20": shows the changed call and asks again
+	VerbPending    Verb = "pending" // lists all that waits, where "/pending" does not reach us
+	VerbChange     Verb = "change"  // "yes with amount=20", "edit amount=20": shows the changed call and asks again
 )
 
 // Reading is the one meaning of a typed message against a waiting input. parse makes it, from the whole

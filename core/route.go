@@ -181,6 +181,8 @@ func routeWaiting(s Scene, m Message, read func(Input) Reading) Decision {
 		return Decision{Do: DoDrop, Note: NoteNotAllowed, Reading: r}
 	case !bound && m.Shared && s.Human.Bound && !m.Addressed:
 		return Decision{Do: DoDrop}
+	case r.Kind == ReadCommand && r.Verb == VerbPending:
+		return Decision{Do: DoNote, Note: NotePending, Reading: r}
 	}
 	if !bound {
 		if d, ok := placed(s, m, r); !ok {
@@ -228,7 +230,7 @@ func routeCodes(s Scene, m Message, read func(Input, string) Reading) (d Decisio
 		switch {
 		case !MayAnswer(in, s.Human, m.From):
 			return Decision{Do: DoDrop, Note: NoteNotAllowed, Reading: r}, true
-		case r.Kind == ReadOther && len(ids) == 1:
+		case (r.Kind == ReadOther || r.Verb == VerbPending) && len(ids) == 1:
 			return d, false // a sentence that begins with a code
 		case r.Kind != ReadAnswer && (r.Kind != ReadCommand || len(ids) > 1):
 			return Decision{Do: DoUnclear, Reading: Reading{Kind: ReadUnclear, Hint: HintWords}, Inputs: []InputID{in.ID}}, true

@@ -15,7 +15,15 @@ func (r *Reader) command(its []item, m message) (core.Reading, bool) {
 	case roles&isDetails != 0:
 		return command(core.VerbDetails), true
 	}
-	return core.Reading{}, false
+	return r.listing(m)
+}
+
+// listing reads the word that lists all that waits.
+func (r *Reader) listing(m message) (core.Reading, bool) {
+	if _, ok := r.lex.pending[m.folded]; !ok || !r.p.Listing || m.asked {
+		return core.Reading{}, false
+	}
+	return command(core.VerbPending), true
 }
 
 func command(v core.Verb) core.Reading { return core.Reading{Kind: core.ReadCommand, Verb: v} }

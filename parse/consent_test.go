@@ -82,6 +82,11 @@ func FuzzNoConsent(f *testing.F) {
 	for _, l := range corpus(f, "testdata/replies.jsonl") {
 		f.Add(l.Text)
 	}
+	for _, l := range corpus(f, "testdata/more.jsonl") {
+		if l.Want.Reason != "" || l.Want.Change != nil {
+			f.Add(l.Text)
+		}
+	}
 	for _, s := range []string{"yes? yes", "yes /", "yes, approve it thanks", "/approve", "✅.✅", "“yes”", "y\u200b", "*yes* no"} {
 		f.Add(s)
 	}
@@ -91,6 +96,9 @@ func FuzzNoConsent(f *testing.F) {
 			got := r.Read(text)
 			if got.Kind == core.ReadAnswer && got.Yes && !grammatical(kind, text) {
 				t.Errorf("%s: %q approves", kind, text)
+			}
+			if got.Yes && (got.Kind != core.ReadAnswer || got.Reason != "" || got.Changes != nil) {
+				t.Errorf("%s: %q approves with more than a yes", kind, text)
 			}
 			if got.Part != nil || got.Parts != nil {
 				t.Errorf("%s: %q answers a question that was not asked", kind, text)

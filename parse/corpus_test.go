@@ -36,12 +36,15 @@ type lineInput struct {
 }
 
 type lineWant struct {
-	Answer  json.RawMessage `json:"answer"`
-	Skip    bool            `json:"skip"`
-	Command string          `json:"command"`
-	Cancel  bool            `json:"cancel"`
-	Unclear bool            `json:"unclear"`
-	Other   bool            `json:"other"`
+	Answer json.RawMessage `json:"answer"`
+	// Reason is what a decline gives beside it; a line that does not care has none.
+	Reason  string            `json:"reason"`
+	Change  map[string]string `json:"change"`
+	Skip    bool              `json:"skip"`
+	Command string            `json:"command"`
+	Cancel  bool              `json:"cancel"`
+	Unclear bool              `json:"unclear"`
+	Other   bool              `json:"other"`
 }
 
 // prompt is the prompt that a line is read against.
@@ -75,11 +78,22 @@ func readAs(in core.Input, got core.Reading) string {
 		if got.Verb == core.VerbSkip {
 			return `{"skip":true}`
 		}
+		if got.Verb == core.VerbChange {
+			return changes(got)
+		}
 		return fmt.Sprintf(`{"command":%q}`, got.Verb)
 	case core.ReadAnswer:
 		return `{"answer":` + answered(in, got) + `}`
 	}
 	return fmt.Sprintf(`{%q:true}`, got.Kind)
+}
+
+func changes(got core.Reading) string {
+	m := map[string]string{}
+	for _, c := range got.Changes {
+		m[c.Name] = c.Value
+	}
+	return `{"change":` + string(encode(m)) + `}`
 }
 
 func answered(in core.Input, got core.Reading) string {
@@ -113,6 +127,8 @@ func (w lineWant) String() string {
 		return `{"unclear":true}`
 	case w.Other:
 		return `{"other":true}`
+	case w.Change != nil:
+		return `{"change":` + string(encode(w.Change)) + `}`
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, w.Answer) != nil {
@@ -168,10 +184,11 @@ func TestReplyCorpus(t *testing.T) {
 		lines := corpus(t, file)
 		for _, l := range lines {
 			p := l.Input.prompt()
-			got := readAs(p.Input, Read(p, l.Text))
-			if want := l.Want.String(); !same(got, want) {
+			reading := Read(p, l.Text)
+			got := readAs(p.Input, reading)
+			if want := l.Want.String(); !same(got, want) || l.Want.Reason != "" && reading.Reason != l.Want.Reason {
 				misread++
-				t.Errorf("%s: %q (%s %s)\n\twant %s\n\tgot  %s", l.ID, l.Text, l.Input.Kind, l.Input.Lang, want, got)
+				t.Errorf("%s: %q (%s %s)\n\twant %s %q\n\tgot  %s %q", l.ID, l.Text, l.Input.Kind, l.Input.Lang, want, l.Want.Reason, got, reading.Reason)
 			}
 		}
 		t.Logf("%s: %d lines, %d misread", file, len(lines), misread)

@@ -28,6 +28,13 @@
 //   - A value that nobody was shown can be typed, unless it is a number.
 //   - In a form a few words that do not fit are a wrong value; a sentence or a question is a new message.
 //   - A quotation of anything but the prompt makes what stands behind it unclear, however plain it is.
+//   - A refusal may say why behind "because" or a colon, and in no other way: "no, use the replica" is a new
+//     message. So is a refusal that ends in a question mark, and one of more than 4 KiB, of which nothing is cut.
+//     A consent gives no reasons.
+//   - "yes with amount=20" and "edit amount=20" set arguments and approve nothing. Anything beside name=value
+//     makes the whole a new message; a value of several words wants quotes.
+//   - The word that lists what waits ("pending") is read only where a slash does not reach us; labels and free
+//     text go before it.
 //   - "/yes" is the word yes, addressed to us or to nobody; a command for another bot is a new message.
 //
 // # Duties of the caller

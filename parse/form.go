@@ -60,6 +60,9 @@ func (r *Reader) value(f core.FormField, its []item, s string) (json.RawMessage,
 
 // misfit decides between a value of the wrong type and a new message.
 func (r *Reader) misfit(its []item, m message) core.Reading {
+	if got, ok := r.listing(m); ok {
+		return got
+	}
 	if meantAsValue(m) {
 		return unclear(core.HintType)
 	}

@@ -68,6 +68,10 @@ type lexicon struct {
 	numbers map[string]words.Place
 	letters map[string]words.Place
 	last    map[string]struct{}
+	because []because
+	with    []string // between a consent and the arguments it changes
+	// pending ask for the list of all that waits.
+	pending map[string]struct{}
 	main    []words.Words
 	// comma: a point may part thousands.
 	comma bool
@@ -90,7 +94,7 @@ func lexiconOf(tag string) *lexicon {
 	}
 	x := &lexicon{
 		roles: map[string]role{}, known: map[string]struct{}{}, alike: map[int][]alike{}, last: map[string]struct{}{},
-		comma: l.DecimalComma,
+		pending: map[string]struct{}{}, comma: l.DecimalComma,
 	}
 	places := words.PlacesOf(tag)
 	x.numbers, x.letters = foldPlaces(places.Numbers), foldPlaces(places.Letters)
@@ -141,6 +145,15 @@ func (x *lexicon) add(l *words.Language) {
 	}
 	for _, p := range l.Last {
 		x.last[Fold(p)] = struct{}{}
+	}
+	for _, p := range l.Because {
+		x.because = append(x.because, newBecause(p))
+	}
+	for _, p := range l.With {
+		x.with = append(x.with, Fold(p))
+	}
+	for _, p := range l.Pending {
+		x.pending[Fold(p)] = struct{}{}
 	}
 	for _, p := range l.Known {
 		x.known[Fold(p)] = struct{}{}

@@ -18,6 +18,8 @@ type Prompt struct {
 	// Exact reads only label, number, approve/yes, deny/no and done as answers; cancel and commands
 	// stay, all else is a new message (humanInput.nearMiss "supersede").
 	Exact bool
+	// Listing reads the word that lists all that waits, as "/pending" does where a slash reaches us.
+	Listing bool
 	// Names are our own mentions, such as "@relaybot" or "<@U123>": taken off at either end.
 	Names []string
 }

@@ -118,17 +118,32 @@ func (r *Reader) message(m message) core.Reading {
 	case m.quote != noQuote && m.typed == "":
 		return unclear(core.HintQuote)
 	case m.long && r.parts == 0:
-		return core.Reading{}
+		return r.saidMore(m, core.Reading{})
 	case !m.long && strings.IndexFunc(m.folded, func(r rune) bool { return !unicode.IsPunct(r) && r != ' ' }) < 0:
 		return unclear(core.HintWords) // nothing but punctuation
 	case r.parts == 0:
-		return r.verdict(r.unslash(m))
+		return r.saidMore(m, r.verdict(r.unslash(m)))
 	case r.p.Input.Draft.Review:
 		return r.verdict(r.unslash(m))
 	case len(r.open) == 0:
 		return core.Reading{}
 	}
 	return r.set(m)
+}
+
+// saidMore reads a verdict that says more than yes or no: a refusal with its reason, a change of the call. It is
+// the last reading of a text that has no other.
+func (r *Reader) saidMore(m message, got core.Reading) core.Reading {
+	if got.Kind != core.ReadOther || r.p.Exact {
+		return got
+	}
+	if got, ok := r.reason(m); ok {
+		return got
+	}
+	if got, ok := r.change(m); ok {
+		return got
+	}
+	return got
 }
 
 // unslash turns "/approve" into the word; what is another command stays and fits nothing.

@@ -44,6 +44,9 @@ type Language struct {
 	Ok         []string `json:"ok"`   // takes defaults, like a consent; nothing else
 	Edit       []string `json:"edit"` // before a number
 	Details    []string `json:"details"`
+	Pending    []string `json:"pending"` // lists all that waits, where a slash does not reach us
+	Because    []string `json:"because"` // between a refusal and its reason, the longest first
+	With       []string `json:"with"`    // between a consent and the arguments it changes
 
 	Near     []string `json:"near"`     // synonyms of consent and refusal: unclear
 	Wait     []string `json:"wait"`     // hesitation

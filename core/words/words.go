@@ -21,6 +21,8 @@ type Words struct {
 	DefaultAll string `json:"defaultAll"`
 	Edit       string `json:"edit"` // written before a number: "edit 2"
 	Details    string `json:"details"`
+	Pending    string `json:"pending"`
+	Because    string `json:"because"` // between a refusal and its reason
 	All        string `json:"all"`
 	None       string `json:"none"`
 	Except     string `json:"except"` // between "all" and options: "all except 2"

@@ -35,7 +35,7 @@ func TestComplete(t *testing.T) {
 		for name, list := range map[string][]string{
 			"yes": l.Yes, "no": l.No, "please": l.Please, "done": l.Done, "undone": l.Undone, "cancel": l.Cancel, "skip": l.Skip,
 			"back": l.Back, "default": l.Default, "near": l.Near, "wait": l.Wait, "and": l.And, "or": l.Or, "all": l.All,
-			"none": l.None, "positions": l.Positions, "last": l.Last, "true": l.True, "false": l.False,
+			"none": l.None, "pending": l.Pending, "because": l.Because, "positions": l.Positions, "last": l.Last, "true": l.True, "false": l.False,
 		} {
 			if len(list) == 0 {
 				t.Errorf("%s: no word for %s", tag, name)
@@ -43,6 +43,9 @@ func TestComplete(t *testing.T) {
 		}
 		if len(l.Numbers) < 20 || len(l.Ordinals) < 10 {
 			t.Errorf("%s: %d numbers and %d ordinals", tag, len(l.Numbers), len(l.Ordinals))
+		}
+		if !slices.Contains(l.Pending, l.Main.Pending) || !slices.Contains(l.Because, l.Main.Because) {
+			t.Errorf("%s: a main word is not among its kind", tag)
 		}
 		if len(l.Except) == 0 && len(l.ExceptEnd) == 0 {
 			t.Errorf("%s: no exception", tag)
