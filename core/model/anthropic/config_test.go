@@ -108,7 +108,7 @@ func TestTimeout(t *testing.T) {
 func TestAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	s := modeltest.NewServerOf(t, modeltest.Messages, modeltest.InOrder(
-		modeltest.Say(strings.Repeat("a", wire.MaxBody)), modeltest.Status(500, nil, strings.Repeat("a", wire.MaxBody+1))))
+		modeltest.Body(strings.Repeat("a", wire.MaxBody+1)), modeltest.Status(500, nil, strings.Repeat("a", wire.MaxBody+1))))
 	k := &modeltest.Talk{Model: open(t, s)}
 	k.Say("hello")
 	if e := k.Fails(t); e.Retry || e.Sentence != wire.TooLarge {
@@ -164,6 +164,24 @@ func TestOwnHTTPClient(t *testing.T) {
 	}
 	if given.CheckRedirect != nil {
 		t.Error("the client given was changed")
+	}
+}
+
+func TestUserInformationIsSentAndNotShown(t *testing.T) {
+	t.Parallel()
+	s := modeltest.NewServerOf(t, modeltest.Messages, modeltest.InOrder(modeltest.Say("ok")))
+	c, err := New(Config{Model: "fake", APIKey: modeltest.Key, BaseURL: strings.Replace(s.URL, "//", "//ana:sk-secret-pass@", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &modeltest.Talk{Model: c}
+	k.Say("hello there")
+	e := k.Fails(t) // the strict server wants one key alone
+	if len(s.Refusals()) != 1 || !strings.Contains(s.Refusals()[0], "Authorization") {
+		t.Errorf("the user was not sent: %q", s.Refusals())
+	}
+	if strings.Contains(e.Error(), "secret") || strings.Contains(e.Error(), "ana") || strings.Contains(c.provider, "secret") {
+		t.Errorf("user information in %q or %q", e, c.provider)
 	}
 }
 

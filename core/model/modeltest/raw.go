@@ -9,13 +9,13 @@ import (
 
 // verbatims are replies that say "It is noon." at last, with fields that only their server knows.
 func (x *suite) verbatims() []Reply {
-	call := `{"id":"call_1","type":"function","index":0,"function":{"name":"clock__now","arguments":"{ }"},"extra_content":{"google":{"thought_signature":"c2ln"}}}`
+	call := `{"id":"call_that_is_longer_than_other_services_take_it_0001","type":"function","index":0,"function":{"name":"clock__now","arguments":"{ }"},"extra_content":{"google":{"thought_signature":"c2ln"}}}`
 	switch {
 	case x.dialect == Messages:
 		return []Reply{
 			Blocks("tool_use", `{"type":"thinking","thinking":"hm <b> é \u2028","signature":"EqQBCgIYAhIM"}`, `{"type":"redacted_thinking","data":"Emg="}`,
 				`{"type":"text","text":"Let me see.","citations":null}`,
-				`{"type":"tool_use","id":"toolu_1","name":"clock__now","input":{"n":1.00000000000000000001,"z":"a","b":{}},"caller":{"type":"direct"}}`),
+				`{"type":"tool_use","id":"toolu_that_is_longer_than_other_services_take_it_0001","name":"clock__now","input":{"n":1.00000000000000000001,"z":"a","b":{}},"caller":{"type":"direct"}}`),
 			Blocks("end_turn", `{"type":"thinking","thinking":"","signature":"EqQBCgIYAhIN"}`, `{"type":"text","text":"It is "}`, `{"type":"text","text":"noon.","citations":null}`),
 		}
 	case x.stream:
