@@ -1,6 +1,8 @@
 package channels
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -26,15 +28,29 @@ type Aliases interface {
 }
 
 // Outsiders is implemented by adapters whose rooms also reach people of other organisations, and guests: an
-// outsider is let in only where the list names them, whether or not the channel is public.
+// outsider is let in only where the list names them, whether or not the channel is public. An error says that
+// the platform could not be asked now.
 type Outsiders interface {
-	Outsider(who core.PersonID) bool
+	Outsider(ctx context.Context, who core.PersonID) (bool, error)
 }
 
 // lets reports whether who is let in by this channel's adapter and list.
-func (p *port) lets(who core.PersonID) bool {
+func (p *port) lets(ctx context.Context, who core.PersonID) (bool, error) {
+	switch {
+	case who != "" && p.listed(who):
+		return true, nil
+	case !p.Access.Allows(who):
+		return false, nil
+	}
 	o, ok := p.Adapter.(Outsiders)
-	return who != "" && (p.listed(who) || p.Access.Allows(who) && !(ok && o.Outsider(who)))
+	if !ok {
+		return true, nil
+	}
+	outside, err := o.Outsider(ctx, who)
+	if err != nil {
+		return false, fmt.Errorf("channel %s: is %s let in: %w", p.name, who, err)
+	}
+	return !outside, nil
 }
 
 func (p *port) listed(who core.PersonID) bool {

@@ -1,6 +1,8 @@
 package channels
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -17,7 +19,12 @@ func (towns) Canonical(who core.PersonID) core.PersonID {
 	return who
 }
 
-func (towns) Outsider(who core.PersonID) bool { return !strings.HasPrefix(string(who), "x:home/") }
+func (towns) Outsider(_ context.Context, who core.PersonID) (bool, error) {
+	if who == "x:home/unknown" {
+		return false, errors.New("nobody answers")
+	}
+	return !strings.HasPrefix(string(who), "x:home/"), nil
+}
 
 // AU-10: an outsider is let in only by name, in a public channel too; identity includes the town.
 func TestOutsidersAreLetInByNameOnly(t *testing.T) {
@@ -36,8 +43,16 @@ func TestOutsidersAreLetInByNameOnly(t *testing.T) {
 		{Access{Public: true}, "", false},
 	} {
 		p := &port{Channel: Channel{Adapter: towns{}, Access: c.access}}
-		if got := p.lets(c.who); got != c.want {
-			t.Errorf("%+v lets %q: %v, want %v", c.access, c.who, got, c.want)
+		if got, err := p.lets(t.Context(), c.who); got != c.want || err != nil {
+			t.Errorf("%+v lets %q: %v, want %v (%v)", c.access, c.who, got, c.want, err)
 		}
+	}
+	p := &port{Channel: Channel{Adapter: towns{}, Access: Access{Public: true}}}
+	if ok, err := p.lets(t.Context(), "x:home/unknown"); ok || err == nil {
+		t.Error("somebody is let in of whom nothing is known")
+	}
+	p.Access.Allow = []core.PersonID{"x:unknown"}
+	if ok, err := p.lets(t.Context(), "x:home/unknown"); !ok || err != nil {
+		t.Errorf("somebody on the list waits for the platform: %v", err)
 	}
 }

@@ -21,7 +21,9 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 	if m.Conversation.Channel() != s.name {
 		return fmt.Errorf("channel %s: message %s is of conversation %s: the adapter made its id for another channel", s.name, m.ID, m.Conversation)
 	}
-	if !s.lets(m.From) {
+	if ok, err := s.lets(ctx, m.From); err != nil {
+		return err
+	} else if !ok {
 		s.refuse(m)
 		return nil
 	}
@@ -99,10 +101,12 @@ func (p *port) refuse(m core.Message) {
 // Press settles the input a button names, by the same rules as a typed answer. The line says why not, or
 // that the answer was not stored; in that case there is an error too.
 func (s sink) Press(ctx context.Context, p Press) (PressOutcome, error) {
-	if !s.lets(p.From) {
+	v := s.view(p.Lang, true)
+	if ok, err := s.lets(ctx, p.From); err != nil {
+		return PressOutcome{Line: line(render.Note(v, tryAgain))}, err
+	} else if !ok {
 		return PressOutcome{Line: line(render.Refusal(s.view(p.Lang, true), p.From))}, nil
 	}
-	v := s.view(p.Lang, true)
 	in, err := s.turns.Settle(ctx, turn.Settlement{
 		Input: p.Input, From: p.From, Via: "button", Typed: p.Reply, Step: p.Step,
 	})

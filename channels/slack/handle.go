@@ -62,10 +62,7 @@ func (p *postman) message(ctx context.Context, in post) error {
 	if taken, _ := p.taken.get(in.id()); taken {
 		return nil
 	}
-	who, err := p.people.look(ctx, in.user)
-	if err != nil {
-		return fmt.Errorf("slack message %s: %w", in.id(), err)
-	}
+	who := p.people.guess(ctx, in.user)
 	team := in.team
 	if !in.told && who.team != "" {
 		team = reader{me: p.self()}.home(who.team)
@@ -162,10 +159,7 @@ func (p *postman) isPart(ctx context.Context, c core.ConversationID) (bool, erro
 
 // press settles what a button names, and tells the person alone why not.
 func (p *postman) press(ctx context.Context, in press) error {
-	if _, err := p.people.look(ctx, in.user); err != nil {
-		return fmt.Errorf("slack press on %s: %w", in.message, err)
-	}
-	who, _ := p.people.known(in.user)
+	who := p.people.guess(ctx, in.user)
 	out, err := p.sink.Press(ctx, channels.Press{
 		Input: in.input, Step: in.step, Reply: in.reply, From: personID(in.team, in.user), ID: in.id(), Lang: who.lang,
 		Conversation: core.NewConversation(p.agent, p.name, placeOf(in.channel, in.thread)),

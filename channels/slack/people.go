@@ -8,37 +8,49 @@ import (
 	"time"
 )
 
-// How long what Slack tells of a person is believed.
-const peopleFor = 10 * time.Minute
+// How long what Slack tells of a person is believed, and how long it is left alone after it did not answer.
+const (
+	peopleFor  = 10 * time.Minute
+	peopleRest = time.Second
+)
 
 // person is what is known of an account beside its id.
 type person struct {
 	team    string
 	lang    string
-	outside bool // a guest, somebody of another organisation, or a closed account
-	bot     bool
+	outside bool // a guest, another app, somebody of another organisation, or a closed account
 	until   time.Time
+}
+
+// silence is a failure to learn about somebody, and until when not to ask again.
+type silence struct {
+	err   error
+	until time.Time
 }
 
 // people asks users.info about those who speak.
 type people struct {
-	api  *client
-	now  func() time.Time
-	log  *slog.Logger
-	m    *recent[person]
-	mute atomic.Bool // it was said that Slack does not tell
+	api    *client
+	now    func() time.Time
+	log    *slog.Logger
+	m      *recent[person]
+	failed *recent[silence]
+	mute   atomic.Bool // it was said that Slack does not tell
 }
 
 func newPeople(api *client, now func() time.Time, log *slog.Logger) *people {
-	return &people{api: api, now: now, log: log, m: newRecent[person](keptThreads)}
+	return &people{api: api, now: now, log: log, m: newRecent[person](keptThreads), failed: newRecent[silence](keptKeys)}
 }
 
 // look returns what is known of a user. An error says to ask again later: until then nobody knows whether
-// they may be let in. Where Slack refuses to tell, the ids alone decide.
+// they are a member. Where Slack refuses to tell, the ids alone decide.
 func (p *people) look(ctx context.Context, user string) (person, error) {
 	who, ok := p.m.get(user)
 	if ok && p.now().Before(who.until) {
 		return who, nil
+	}
+	if f, bad := p.failed.get(user); bad && p.now().Before(f.until) {
+		return who, orNil(f.err, ok)
 	}
 	within, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -46,15 +58,10 @@ func (p *people) look(ctx context.Context, user string) (person, error) {
 	var e *callError
 	switch {
 	case err == nil:
-		who = person{
-			team: u.TeamID, lang: u.Locale, bot: u.IsBot,
-			outside: u.Deleted || u.IsRestricted || u.IsUltraRestricted || u.IsStranger,
-		}
+		who = person{team: u.TeamID, lang: u.Locale, outside: u.Deleted || u.IsRestricted || u.IsUltraRestricted || u.IsStranger || u.IsBot}
 	case errors.As(err, &e) && e.passing() || ctx.Err() != nil:
-		if ok {
-			return who, nil // what was true a while ago
-		}
-		return person{}, err
+		p.failed.set(user, silence{err, p.now().Add(max(peopleRest, wanted(err)))})
+		return who, orNil(err, ok)
 	case errors.As(err, &e) && (e.Code == "user_not_found" || e.Code == "user_not_visible"):
 		who = person{outside: true} // nobody of ours
 	case p.mute.CompareAndSwap(false, true):
@@ -66,10 +73,19 @@ func (p *people) look(ctx context.Context, user string) (person, error) {
 	return who, nil
 }
 
-// known is what look found before.
-func (p *people) known(user string) (person, bool) { return p.m.get(user) }
+// orNil is no error where something is known from a while ago.
+func orNil(err error, known bool) error {
+	if known {
+		return nil
+	}
+	return err
+}
 
-func (p *people) outsider(user string) bool {
-	who, _ := p.m.get(user)
-	return who.outside || who.bot
+// guess is look for what can be done without: a language, and the team where an event does not name it.
+func (p *people) guess(ctx context.Context, user string) person {
+	who, err := p.look(ctx, user)
+	if err != nil {
+		p.log.Debug("slack: nothing is known of a person yet", "person", user, "err", err)
+	}
+	return who
 }

@@ -183,10 +183,17 @@ func TestThreadsInDirectChats(t *testing.T) {
 		if m := got[2]; m.Conversation != conversation(dm) || m.ReplyTo != prompt.Message {
 			t.Errorf("message %+v", m)
 		}
+		// The root of an assistant's thread is the bot's too, and no prompt.
+		root = r.srv.Say(slacktest.BotUser, dm, "New chat", slacktest.Field("subtype", "assistant_app_thread"), slacktest.Silent)
+		r.srv.Say(ana, thread(dm, root), "hello")
+		synctest.Wait()
+		if m := r.sink.got()[3]; m.Conversation != conversation(thread(dm, root)) || m.ReplyTo != "" || !m.Addressed {
+			t.Errorf("in an assistant's thread: message %+v", m)
+		}
 		r.restart()
 		r.srv.Say(ana, thread(dm, ts), "yes again")
 		synctest.Wait()
-		if m := r.sink.got()[3]; m.Conversation != conversation(dm) || m.ReplyTo != prompt.Message {
+		if m := r.sink.got()[4]; m.Conversation != conversation(dm) || m.ReplyTo != prompt.Message {
 			t.Errorf("after a restart: message %+v", m)
 		}
 	})
@@ -253,8 +260,8 @@ func TestOutsiders(t *testing.T) {
 		want := map[core.PersonID]bool{who(ana): false, "slack:T0AWAY/UAWAY": true, who("UGUEST"): true, who("UGONE"): true, who("UROBOT"): true}
 		for _, m := range r.sink.got() {
 			outside, ok := want[m.From]
-			if !ok || r.a.Outsider(m.From) != outside {
-				t.Errorf("%s is an outsider: %v", m.From, r.a.Outsider(m.From))
+			if got, err := r.a.Outsider(context.Background(), m.From); !ok || got != outside || err != nil {
+				t.Errorf("%s is an outsider: %v, %v", m.From, got, err)
 			}
 			delete(want, m.From)
 		}
@@ -295,35 +302,47 @@ func TestCanonical(t *testing.T) {
 	})
 }
 
-// Whether somebody is a member must be known before they are heard: a users.info that fails is asked again;
-// one that Slack refuses is not waited for.
+// Nobody waits for users.info but those who are let in only as members: then an error says to ask again.
 func TestPeopleWhoCannotBeLookedUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
+		ctx := context.Background()
 		r.srv.Fail("users.info", slacktest.Fault{Status: 500}, slacktest.Fault{Hang: true}, slacktest.Fault{Status: 429, RetryAfter: 5})
 		r.start()
 		r.srv.Say(ana, dm, "yes")
-		after(time.Second)
-		if got := r.sink.texts(); got != "" {
-			t.Fatalf("handed over %q", got)
-		}
-		after(time.Minute)
+		after(time.Millisecond)
 		if got := r.sink.texts(); got != "yes" {
 			t.Fatalf("handed over %q", got)
 		}
+		for range 2 {
+			if outside, err := r.a.Outsider(ctx, who(ana)); err == nil || outside {
+				t.Errorf("an outsider: %v, %v", outside, err)
+			}
+			after(2 * time.Second)
+		}
+		calls := len(r.srv.Calls("users.info"))
+		if _, err := r.a.Outsider(ctx, who(ana)); err == nil || len(r.srv.Calls("users.info")) != calls+1 {
+			t.Errorf("%v after %d calls", err, len(r.srv.Calls("users.info")))
+		}
+		if _, err := r.a.Outsider(ctx, who(ana)); err == nil || len(r.srv.Calls("users.info")) != calls+1 {
+			t.Error("Slack asked to wait, and was asked again")
+		}
+		after(5 * time.Second)
+		if outside, err := r.a.Outsider(ctx, who(ana)); err != nil || outside {
+			t.Errorf("an outsider: %v, %v", outside, err)
+		}
 		r.srv.Fail("users.info", slacktest.Fault{Error: "missing_scope", Needed: "users:read"})
-		r.srv.Say(ben, bens, "hello")
-		synctest.Wait()
-		if got := r.sink.texts(); got != "yes|hello" || !strings.Contains(r.log.String(), "users:read") {
-			t.Errorf("handed over %q", got)
+		if outside, err := r.a.Outsider(ctx, who(ben)); err != nil || outside || !strings.Contains(r.log.String(), "users:read") {
+			t.Errorf("an outsider: %v, %v", outside, err)
+		}
+		if outside, err := r.a.Outsider(ctx, who("UNOBODY")); err != nil || !outside {
+			t.Errorf("an outsider: %v, %v", outside, err)
 		}
 		// What was known goes on being believed while Slack does not answer.
 		after(2 * peopleFor)
 		r.srv.Fail("users.info", slacktest.Fault{Status: 500})
-		r.srv.Say(ana, dm, "more")
-		synctest.Wait()
-		if got := r.sink.texts(); got != "yes|hello|more" {
-			t.Errorf("handed over %q", got)
+		if outside, err := r.a.Outsider(ctx, who(ana)); err != nil || outside {
+			t.Errorf("an outsider: %v, %v", outside, err)
 		}
 	})
 }

@@ -240,9 +240,13 @@ func (a *Adapter) Canonical(who core.PersonID) core.PersonID {
 }
 
 // Outsider reports whether who belongs to another workspace, is a guest in this one, or was deactivated.
-func (a *Adapter) Outsider(who core.PersonID) bool {
+func (a *Adapter) Outsider(ctx context.Context, who core.PersonID) (bool, error) {
 	team, user, ok := strings.Cut(strings.TrimPrefix(string(who), surface), "/")
-	return !ok || team != a.self().team || a.people.outsider(user)
+	if !ok || team != a.self().team {
+		return true, nil
+	}
+	known, err := a.people.look(ctx, user)
+	return known.outside, err
 }
 
 // Identify learns who the bot is, so that Canonical can be asked before Run. Its error may be a *channels.Permanent.
