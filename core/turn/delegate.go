@@ -124,11 +124,7 @@ func (d *driver) work() (ran, error) {
 func (d *driver) childResult() ran {
 	switch d.run.Status {
 	case core.RunCompleted:
-		text := d.run.Text
-		if strings.TrimSpace(text) == "" {
-			text = "(The agent ended without a word.)"
-		}
-		return ran{Result: &core.Result{Outcome: core.OutcomeOK, Content: core.BoundResult(text)}}
+		return ran{Result: &core.Result{Outcome: core.OutcomeOK, Content: core.BoundResult(d.run.Text)}}
 	case core.RunExpired:
 		return ran{Failed: true, Result: &core.Result{Outcome: core.OutcomeExpired, Content: "The agent needed an answer, and nobody answered in time."}}
 	}

@@ -180,7 +180,7 @@ func (d *driver) pickUp() (again bool, err error) {
 				return err
 			}
 		default:
-			if err := a.reroute(); err != nil {
+			if err := errors.Join(a.reroute(), a.showAgain()); err != nil {
 				return err
 			}
 		}

@@ -60,6 +60,8 @@ func ended(r model.Response) string {
 		return strings.TrimSpace(r.Text + "\n\n(The model's answer was cut at its length limit.)")
 	case strings.TrimSpace(r.Text) == "" && r.Stop == model.StopRefuse:
 		return "(The model refused to answer this.)"
+	case strings.TrimSpace(r.Text) == "":
+		return "(The agent ended without a word.)"
 	}
 	return r.Text
 }

@@ -155,17 +155,15 @@ func (a *act) receipt(in core.Input, row core.Out, r core.Receipt) error {
 const (
 	firstRetry   = time.Second
 	longestRetry = 5 * time.Minute
+	promptRetry  = 15 * time.Minute // a prompt whose chat would not take it
 )
 
 // Failed records an attempt to send that did not succeed. A row whose target will not take it goes, and
-// the run's history says so; the prompt is shown again when the conversation is next heard of.
+// the run's history says so; a prompt is tried again later, and when the conversation is next heard of.
 func (e *Engine) Failed(ctx context.Context, row core.Out, f Failure) error {
 	err := e.act(ctx, row.Conversation, true, func(a *act) error {
 		if f.Permanent {
-			return errors.Join(a.tx.DropOut(row.Seq), a.event(core.Event{
-				Type: core.EventUndeliverable, Run: row.Run, Input: row.Input,
-				Data: data(map[string]string{"kind": string(row.Kind), "error": f.Err}),
-			}))
+			return a.undeliverable(row, f)
 		}
 		row := row
 		row.Tries++
@@ -183,6 +181,19 @@ func (e *Engine) Failed(ctx context.Context, row core.Out, f Failure) error {
 		return fmt.Errorf("record the failure of row %d of %s: %w", row.Seq, row.Conversation, err)
 	}
 	return nil
+}
+
+// undeliverable drops a row that its chat will not take. Nobody is told that anybody declined: a prompt waits
+// on, is tried again later, and can be answered at every other door.
+func (a *act) undeliverable(row core.Out, f Failure) error {
+	err := errors.Join(a.tx.DropOut(row.Seq), a.event(core.Event{
+		Type: core.EventUndeliverable, Run: row.Run, Input: row.Input,
+		Data: data(map[string]string{"kind": string(row.Kind), "error": f.Err}),
+	}))
+	if err != nil || a.live() == nil || row.Kind != core.OutPrompt && row.Kind != core.OutReply {
+		return err
+	}
+	return errors.Join(a.reroute(), a.wakeAt(a.now.Add(promptRetry)))
 }
 
 // Show loads what an outbox row names, in one view.

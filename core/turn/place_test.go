@@ -347,3 +347,37 @@ func TestStepNames(t *testing.T) {
 		})
 	}
 }
+
+func TestRT13AnUndeliverablePromptIsTriedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.model = script(calls("", `db__drop {}`))
+		w.start()
+		w.hold = true
+		run := w.send(w.message(ana, "go")).Run
+		synctest.Wait()
+		rows, _, err := w.e.Outbox(t.Context(), home, 10)
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("outbox %v, %v", rows, err)
+		}
+		if err := w.e.Failed(t.Context(), rows[0], turn.Failure{Permanent: true, Err: "not_in_channel"}); err != nil {
+			t.Fatal(err)
+		}
+		if in := w.waiting(); len(in) != 1 {
+			t.Fatalf("waiting %v: a prompt that is not delivered is never a decline", in)
+		}
+		events, err := w.e.Events(t.Context(), run, 0, 100)
+		if err != nil || events[len(events)-1].Type != core.EventUndeliverable {
+			t.Errorf("the run's history does not tell: %v, %v", events, err)
+		}
+		w.mu.Lock()
+		w.hold = false
+		w.mu.Unlock()
+		w.pass(20 * time.Minute)
+		w.idle()
+		w.wantLines("ask approval drop #0")
+		w.say(ana, "yes")
+		if n := w.tools["db__drop"].ran(); n != 1 {
+			t.Errorf("ran %d times", n)
+		}
+	})
+}
