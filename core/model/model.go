@@ -1,5 +1,5 @@
 // Package model is Parley's own language for talking to a large language model: requests, responses and
-// errors. A provider (core/model/openai, core/model/scripted) translates it to its wire and back and
+// errors. A provider (core/model/anthropic, openai, scripted) translates it to its wire and back and
 // keeps its own types inside.
 //
 // A [Streamer] tells its reply while it grows ([Stream]). [Compact] makes a long conversation fit.

@@ -1,5 +1,5 @@
 // Package openai talks Chat Completions, through the official SDK, to any server that speaks it: OpenAI,
-// Ollama, vLLM, OpenRouter, llama.cpp, Gemini's compatible address.
+// Ollama, vLLM, OpenRouter, llama.cpp, and Google's models ([NewGemini]).
 //
 // What it keeps:
 //
@@ -11,6 +11,9 @@
 //   - Call ids are unique in the conversation and never empty, in the reply and in what is sent.
 //   - A conversation that breaks the rule of [model.Valid] is not sent.
 //   - The address, key and every header come from the Config: no OPENAI_ variable of the environment is read.
+//   - A reply whose arguments were cut off by the token limit makes no call that could run.
+//   - A stream is put together to the message that a whole answer would hold. One that ends without its end
+//     marker is an error, and so is one with an error in it.
 //   - An error is a *model.Error. It holds no key, no user information of an address and no text that the
 //     server wrote, since servers quote keys and conversations; only its status and code words.
 //
