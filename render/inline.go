@@ -15,7 +15,7 @@ import (
 
 var (
 	bullet  = regexp.MustCompile(`^([ \t]*)[-*+][ \t]+(\S.*)$`)
-	heading = regexp.MustCompile(`^#{1,6}[ \t]+(\S[^*]*?)[ \t]*$`)
+	heading = regexp.MustCompile(`^#{1,6}[ \t]+([^*]+)$`)
 	// webAddress is an address of which every style can show each character. It has no user info.
 	webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9][A-Za-z0-9._~/?#&=+%,;:!$-]*`)
 	shownLink  = regexp.MustCompile(`^!?\[([^\[\]]{0,300})\]\((https?://[A-Za-z0-9][A-Za-z0-9._~/?#&=+%,;:!$-]*)\)`)
@@ -31,8 +31,8 @@ func (d *drawing) reply(l string) {
 	if m := bullet.FindStringSubmatch(l); m != nil {
 		d.both(m[1] + "• ")
 		l, start = m[2], false
-	} else if m := heading.FindStringSubmatch(l); m != nil {
-		l = "**" + m[1] + "**"
+	} else if m := heading.FindStringSubmatch(l); m != nil && strings.TrimSpace(m[1]) != "" {
+		l = "**" + strings.TrimSpace(m[1]) + "**"
 	}
 	for _, s := range inline(d.style, l) {
 		switch s.kind {
@@ -72,8 +72,8 @@ func inline(style Style, l string) []seg {
 	}
 	for i := 0; i < len(l); {
 		n, segs := inlineAt(style, l, i)
-		if n == 0 {
-			i++
+		if segs == nil {
+			i += max(n, 1)
 			continue
 		}
 		add(seg{plain, l[done:i]})
@@ -85,7 +85,7 @@ func inline(style Style, l string) []seg {
 	return out
 }
 
-// inlineAt reads what begins at l[i]: how long it is, 0 if it is text, and what it becomes.
+// inlineAt reads what begins at l[i]: how long it is, and what it becomes; nil is the text that it is.
 func inlineAt(style Style, l string, i int) (int, []seg) {
 	switch rest := l[i:]; l[i] {
 	case '`':
@@ -107,8 +107,10 @@ func inlineAt(style Style, l string, i int) (int, []seg) {
 		}
 	case 'h':
 		if before, _ := utf8.DecodeLastRuneInString(l[:i]); !word(before) {
-			url := addressIn(rest)
-			return len(url), []seg{{link, url}}
+			if url := addressIn(rest); url != "" {
+				return len(url), []seg{{link, url}}
+			}
+			return len(webAddress.FindString(rest)), nil // so that none is looked for within it
 		}
 	}
 	return 0, nil
@@ -131,7 +133,7 @@ func addressIn(s string) string {
 func codeAt(style Style, l string, i int) (int, []seg) {
 	n := strings.IndexByte(l[i+1:], '`')
 	if n <= 0 {
-		return runOf(l, i, '`'), []seg{{plain, l[i : i+runOf(l, i, '`')]}}
+		return runOf(l, i, '`'), nil
 	}
 	s, end := seg{code, l[i+1 : i+1+n]}, i+n+2
 	if strings.TrimSpace(s.text) == "" || strings.HasPrefix(l[end:], "`") || !s.spans(style) || !apart(style, l, i, end) {
@@ -144,14 +146,13 @@ func codeAt(style Style, l string, i int) (int, []seg) {
 // every style can mark those twice.
 func boldAt(style Style, l string, i int) (int, []seg) {
 	run := runOf(l, i, '*')
-	as := []seg{{plain, l[i : i+run]}}
 	n := strings.IndexByte(l[i+run:], '*')
 	if run != 2 || n <= 0 {
-		return run, as
+		return run, nil
 	}
 	text, end := l[i+2:i+2+n], i+n+4
 	if runOf(l, i+2+n, '*') != 2 || strings.TrimSpace(text) != text || !apart(style, l, i, end) {
-		return run, as
+		return run, nil
 	}
 	if strings.Contains(text, "`") || strings.Contains(text, "](") || strings.Contains(text, "://") {
 		return end - i, inline(style, text)

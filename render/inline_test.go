@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -59,6 +60,17 @@ func TestRepliesShowWhatCannotDeceive(t *testing.T) {
 	}
 }
 
+func BenchmarkReplyOfMarks50kB(b *testing.B) {
+	for _, one := range []string{"http://", "[x](", "`a`` ", "**a ", "word **bold** `code` "} {
+		s := strings.Repeat(one, 50000/len(one)) + "@"
+		b.Run(strings.TrimSpace(one), func(b *testing.B) {
+			for b.Loop() {
+				inline(Markdown, s)
+			}
+		})
+	}
+}
+
 // Prompts are no replies: their text is shown literally.
 func TestOnlyRepliesAreMarkedUp(t *testing.T) {
 	t.Parallel()
@@ -75,7 +87,7 @@ func FuzzInline(f *testing.F) {
 	for _, s := range injections(f) {
 		f.Add(s)
 	}
-	for _, s := range []string{"**a** `b` [c](https://d.example/e_f) https://g.example.", "- **x**: `y`", "# h", "**`a` https://b.c**", "[](https://a.b)"} {
+	for _, s := range []string{"**a** `b` [c](https://d.example/e_f) https://g.example.", "- **x**: `y`", "# h", "**`a` https://b.c**", "[](https://a.b)", "# *00000", "#  \u3000x\u3000"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -98,7 +110,7 @@ func FuzzInline(f *testing.F) {
 // letters are the characters of s that are no mark.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("*`[]()!#-+•<> \t"+joiner, r) {
+		if strings.ContainsRune("*`[]()!#-+•<>"+joiner, r) || unicode.IsSpace(r) {
 			return -1
 		}
 		return r
