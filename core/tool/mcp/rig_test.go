@@ -352,3 +352,8 @@ func elicit(ctx context.Context, r *sdk.CallToolRequest, p *sdk.ElicitParams) (*
 func formAsk(message string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: json.RawMessage(inviteForm)}
 }
+
+// testLog logs to the test.
+func testLog(t *testing.T) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
