@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	slackapi "github.com/slack-go/slack"
 )
 
 // How long what Slack tells of a person is believed, and how long it is left alone after it did not answer.
@@ -17,6 +20,7 @@ const (
 // person is what is known of an account beside its id.
 type person struct {
 	team    string
+	name    string // what they call themselves: to be shown beside the id, never to be judged by
 	lang    string
 	outside bool // a guest, another app, somebody of another organisation, or a closed account
 	until   time.Time
@@ -58,7 +62,10 @@ func (p *people) look(ctx context.Context, user string) (person, error) {
 	var e *callError
 	switch {
 	case err == nil:
-		who = person{team: u.TeamID, lang: u.Locale, outside: u.Deleted || u.IsRestricted || u.IsUltraRestricted || u.IsStranger || u.IsBot}
+		who = person{
+			team: u.TeamID, lang: u.Locale, name: nameOf(u),
+			outside: u.Deleted || u.IsRestricted || u.IsUltraRestricted || u.IsStranger || u.IsBot,
+		}
 	case errors.As(err, &e) && e.passing() || ctx.Err() != nil:
 		p.failed.set(user, silence{err, p.now().Add(max(peopleRest, wanted(err)))})
 		return who, orNil(err, ok)
@@ -71,6 +78,20 @@ func (p *people) look(ctx context.Context, user string) (person, error) {
 	who.until = p.now().Add(peopleFor)
 	p.m.set(user, who)
 	return who, nil
+}
+
+// longestName is how much of a name is shown; the id follows it.
+const longestName = 40
+
+func nameOf(u *slackapi.User) string {
+	name := strings.TrimSpace(u.Profile.DisplayName)
+	if name == "" {
+		name = strings.TrimSpace(u.RealName)
+	}
+	if r := []rune(name); len(r) > longestName {
+		name = string(r[:longestName]) + "…"
+	}
+	return name
 }
 
 // orNil is no error where something is known from a while ago.

@@ -281,7 +281,7 @@ func TestCanonical(t *testing.T) {
 		if got := r.a.Canonical("slack:UANA"); got != "slack:UANA" {
 			t.Errorf("%s before the workspace is known", got)
 		}
-		if err := r.a.Identify(context.Background()); err != nil {
+		if err := r.a.introduce(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		for in, want := range map[core.PersonID]core.PersonID{
@@ -293,11 +293,6 @@ func TestCanonical(t *testing.T) {
 		}
 		if n := r.a.Names(); len(n) != 1 || n[0] != "@"+slacktest.BotUser {
 			t.Errorf("names %v", n)
-		}
-		r.srv.Fail("auth.test", slacktest.Fault{Error: "invalid_auth"})
-		var perm *channels.Permanent
-		if err := mustNew(t, r.cfg).Identify(context.Background()); !errors.As(err, &perm) {
-			t.Errorf("Identify: %v", err)
 		}
 	})
 }
@@ -343,6 +338,26 @@ func TestPeopleWhoCannotBeLookedUp(t *testing.T) {
 		r.srv.Fail("users.info", slacktest.Fault{Status: 500})
 		if outside, err := r.a.Outsider(ctx, who(ana)); err != nil || outside {
 			t.Errorf("an outsider: %v, %v", outside, err)
+		}
+	})
+}
+
+// A person is shown by name and id, without a mention; nobody is named of whom nothing was heard.
+func TestNameOf(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.srv.AddUser(slacktest.User{ID: ana, Name: "Ana <!here> " + strings.Repeat("x", 60)})
+		r.start()
+		r.srv.Say(ana, dm, "hello")
+		r.srv.Say(ben, bens, "hello")
+		synctest.Wait()
+		if got := r.a.NameOf("DANA", who(ana)); !strings.HasPrefix(got, "Ana <!here> xx") || !strings.HasSuffix(got, "… (UANA)") || len([]rune(got)) > 50 {
+			t.Errorf("%q", got)
+		}
+		for _, p := range []core.PersonID{who(ben), who("UCLEO"), "slack:UANA", "telegram:42"} {
+			if got := r.a.NameOf("DANA", p); got != "" {
+				t.Errorf("%s is called %q", p, got)
+			}
 		}
 	})
 }

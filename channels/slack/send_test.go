@@ -206,7 +206,7 @@ func TestNoCopyOfWhatWentThrough(t *testing.T) {
 			t.Run(name+" in "+at.Channel, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
 					r := newRig(t)
-					if err := r.a.Identify(context.Background()); err != nil {
+					if err := r.a.introduce(context.Background()); err != nil {
 						t.Fatal(err)
 					}
 					look := "conversations.history"
@@ -303,7 +303,7 @@ func TestSendNowhere(t *testing.T) {
 func TestSendDocument(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
-		if err := r.a.Identify(context.Background()); err != nil {
+		if err := r.a.introduce(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		at := thread(ops, r.srv.Say(ana, ops, "x", slacktest.Silent))

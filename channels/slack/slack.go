@@ -143,6 +143,7 @@ var (
 	_ channels.Readiness = (*Adapter)(nil)
 	_ channels.Reads     = (*Adapter)(nil)
 	_ channels.Checker   = (*Adapter)(nil)
+	_ channels.Namer     = (*Adapter)(nil)
 	_ channels.Aliases   = (*Adapter)(nil)
 	_ channels.Outsiders = (*Adapter)(nil)
 )
@@ -228,6 +229,17 @@ func (a *Adapter) Names() []string {
 	return nil
 }
 
+// NameOf is the name of a person who has spoken here, with the id that tells them from their namesakes. It is
+// no mention, which would wake them.
+func (a *Adapter) NameOf(_ core.Place, who core.PersonID) string {
+	_, user, ok := strings.Cut(strings.TrimPrefix(string(who), surface), "/")
+	known, _ := a.people.m.get(user)
+	if !ok || known.name == "" {
+		return ""
+	}
+	return known.name + " (" + user + ")"
+}
+
 // Canonical completes a person of the configuration that names no workspace with the one this channel serves.
 // It returns who as it is before Run has met the Web API.
 func (a *Adapter) Canonical(who core.PersonID) core.PersonID {
@@ -247,18 +259,6 @@ func (a *Adapter) Outsider(ctx context.Context, who core.PersonID) (bool, error)
 	}
 	known, err := a.people.look(ctx, user)
 	return known.outside, err
-}
-
-// Identify learns who the bot is, so that Canonical can be asked before Run. Its error may be a *channels.Permanent.
-func (a *Adapter) Identify(ctx context.Context) error {
-	if a.self().user != "" {
-		return nil
-	}
-	err := a.introduce(ctx)
-	if fatal := a.fatal(err, botSide); fatal != nil {
-		return fatal
-	}
-	return err
 }
 
 // Run receives until ctx ends, and returns nil then.

@@ -369,6 +369,37 @@ func TestFatalEndWithMessagesWaiting(t *testing.T) {
 	})
 }
 
+// With a client of its own the adapter works over a real network, as against anybody's server.
+func TestOverLoopback(t *testing.T) {
+	t.Parallel()
+	srv, err := slacktest.Start(slacktest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	srv.AddUser(slacktest.User{ID: ana})
+	at, s := srv.DM(ana), &sink{}
+	a := mustNew(t, Config{Name: "work", Agent: "ops", BotToken: slacktest.DefaultBotToken, AppToken: slacktest.DefaultAppToken, APIURL: strings.TrimSuffix(srv.URL, "/")})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx, s) }()
+	srv.Say(ana, at, "hello")
+	if err := srv.Wait(ctx, func() bool { return len(srv.Acknowledged()) == 1 }); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Send(ctx, to(at), part("hi")); err != nil {
+		t.Error(err)
+	}
+	if s.texts() != "hello" || len(srv.Sent(at)) != 1 {
+		t.Errorf("handed over %q, sent %d", s.texts(), len(srv.Sent(at)))
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	a.api.http.CloseIdleConnections()
+}
+
 // A Web API that never answers does not keep the socket from being dialled again.
 func TestSlackThatHangsWhenAskedForASocket(t *testing.T) {
 	bubble(t, func(t *testing.T) {

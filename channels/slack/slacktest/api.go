@@ -288,6 +288,9 @@ func (s *Server) userInfo(p params) map[string]any {
 		"id": u.ID, "team_id": s.teamOf(u), "name": "user", "deleted": u.Deleted, "is_bot": u.Bot, "is_restricted": u.Guest,
 		"is_ultra_restricted": u.Guest, "is_stranger": u.Team != "" && u.Team != s.cfg.Team,
 	}
+	if u.Name != "" {
+		out["profile"] = map[string]any{"display_name": u.Name}
+	}
 	if p.str("include_locale") == "true" && u.Locale != "" {
 		out["locale"] = u.Locale
 	}

@@ -12,7 +12,8 @@ import (
 // User is an account. Team is its workspace, "" for the app's own.
 type User struct {
 	ID, Team, Locale string
-	Bot              bool // another app's
+	Name             string // the display name
+	Bot              bool   // another app's
 	Guest            bool
 	Deleted          bool
 }
