@@ -15,28 +15,27 @@ import (
 	"parley/parse"
 )
 
-// geminiURL is where Google's models speak Chat Completions.
-const geminiURL = "https://generativelanguage.googleapis.com/v1beta/openai"
-
 // buildModel makes the model that a configuration names. Rate limits and passing failures are tried again
 // inside the turn.
 func buildModel(id string, m ModelConfig, log *slog.Logger) (model.Model, error) {
 	log = log.With("model", id)
 	if m.Provider == "anthropic" {
-		client, err := anthropic.New(anthropic.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, Log: log})
+		client, err := anthropic.New(anthropic.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Log: log})
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", id, err)
 		}
 		return retried(client, log), nil
 	}
-	cfg := openai.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, Log: log}
+	cfg := openai.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Log: log}
 	switch m.Provider {
 	case "scripted":
 		return scriptModel(m.Script)
 	case "gemini":
-		if cfg.BaseURL == "" {
-			cfg.BaseURL = geminiURL
+		client, err := openai.NewGemini(cfg)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", id, err)
 		}
+		return retried(client, log), nil
 	case "openai":
 	default:
 		return nil, fmt.Errorf("model %s: the provider %s is not built into this version", id, m.Provider)
@@ -81,7 +80,7 @@ func buildAgents(cfg *Config, log *slog.Logger, now func() time.Time) (map[core.
 		}
 		built.Tools = from.set
 		servers = append(servers, from.run...)
-		built.Model = models[a.Model]
+		built.Model, built.ContextTokens = models[a.Model], cfg.Models[a.Model].ContextTokens
 		agents[built.ID] = built
 	}
 	return agents, servers, nil

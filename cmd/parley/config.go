@@ -38,11 +38,12 @@ type APIConfig struct {
 	Tokens    []TokenConfig `json:"tokens"`
 }
 
-// TokenConfig is one API token. Tokens are checked and not used: this version has no REST API.
+// TokenConfig is one API token. What it leaves out it may not do.
 type TokenConfig struct {
 	Name      string   `json:"name"`
 	Token     Secret   `json:"token"`
 	Agents    []string `json:"agents"`
+	Channels  []string `json:"channels"` // whose conversations it may write to beside its own
 	SpeaksFor []string `json:"speaksFor"`
 	Admin     bool     `json:"admin"`
 }
@@ -53,6 +54,9 @@ type ModelConfig struct {
 	Model    string `json:"model"`
 	APIKey   Secret `json:"apiKey"`
 	BaseURL  string `json:"baseURL"` // "" is the provider's own
+	// MaxTokens bounds one reply, ContextTokens a request; 0 are the defaults.
+	MaxTokens     int `json:"maxTokens"`
+	ContextTokens int `json:"contextTokens"`
 	// Script is the text of a script (see core/model/scripted), as in "file:script.json"; "" is the demo's.
 	Script string `json:"script"`
 }

@@ -25,7 +25,9 @@ type Agent struct {
 	Intake *Intake
 	// MaxSteps bounds the model requests of a run, MaxInputs its inputs; 0 is 30 and 20.
 	MaxSteps, MaxInputs int
-	Human               core.HumanInput
+	// ContextTokens bounds what a model request holds; 0 is 100,000. The oldest exchanges go first.
+	ContextTokens int
+	Human         core.HumanInput
 	// Redact are further names of values that are masked on display.
 	Redact []string
 	// Lang is the agent's language as a BCP 47 tag, "" to follow the person's.
@@ -51,6 +53,7 @@ type Intake struct {
 const (
 	DefaultMaxSteps  = 30
 	DefaultMaxInputs = 20
+	DefaultContext   = 100_000 // tokens
 )
 
 func (a *Agent) maxSteps() int {
@@ -65,6 +68,13 @@ func (a *Agent) maxInputs() int {
 		return a.MaxInputs
 	}
 	return DefaultMaxInputs
+}
+
+func (a *Agent) context() int {
+	if a.ContextTokens > 0 {
+		return a.ContextTokens
+	}
+	return DefaultContext
 }
 
 func (a *Agent) lookup(name string) (tool.Tool, bool) {

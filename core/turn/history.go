@@ -11,8 +11,8 @@ import (
 	"parley/core/model"
 )
 
-// maxHistory bounds what of earlier runs is sent to the model, in bytes: whole runs, the newest first.
-const maxHistory = 200_000
+// bytesPerToken is how many bytes of earlier runs are read for each token that fits.
+const bytesPerToken = 4
 
 // request is everything the model is told: earlier runs, this run so far, the tools of today.
 func (d *driver) request(step int) (model.Request, error) {
@@ -22,11 +22,22 @@ func (d *driver) request(step int) (model.Request, error) {
 			return model.Request{}, fmt.Errorf("read the history of %s: %w", d.claim.Conversation, err)
 		}
 	}
+	req := model.Request{System: d.agent.Instructions, Tools: d.toolSpecs()}
 	msgs := slices.Concat(d.earlier, []model.Message{userMessage(d.run.Message)}, d.msgs)
+	msgs = model.Compact(msgs, d.agent.context()-len(req.System)/bytesPerToken-sizeOfTools(req.Tools)/bytesPerToken)
 	if err := model.Valid(msgs); err != nil {
 		return model.Request{}, fmt.Errorf("model request %d of run %s: %w", step, d.run.ID, err)
 	}
-	return model.Request{System: d.agent.Instructions, Messages: msgs, Tools: d.toolSpecs()}, nil
+	req.Messages = msgs
+	return req, nil
+}
+
+func sizeOfTools(specs []model.ToolSpec) int {
+	n := 0
+	for _, s := range specs {
+		n += len(s.Name) + len(s.Description) + len(s.Schema)
+	}
+	return n
 }
 
 func (d *driver) toolSpecs() []model.ToolSpec {
@@ -69,7 +80,7 @@ func (d *driver) readHistory() ([]model.Message, error) {
 			for _, m := range msgs {
 				size += sizeOf(m)
 			}
-			if size > maxHistory {
+			if size > bytesPerToken*d.agent.context() {
 				return nil
 			}
 			runs = append(runs, msgs)

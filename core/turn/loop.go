@@ -29,7 +29,7 @@ func (d *driver) turn() error {
 		d.run.Text = resp.Text
 		if live {
 			d.run.Steps = step
-			d.run.Usage.Requests++
+			d.run.Usage.Requests += max(resp.Usage.Requests, 1)
 			d.run.Usage.Input += resp.Usage.Input
 			d.run.Usage.Output += resp.Usage.Output
 		}
