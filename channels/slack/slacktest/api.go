@@ -2,6 +2,7 @@ package slacktest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -44,11 +45,7 @@ func readParams(r *http.Request) (params, error) {
 	return p, nil
 }
 
-type badJSON struct{}
-
-func (badJSON) Error() string { return "invalid JSON" }
-
-var errNotJSON = badJSON{}
+var errNotJSON = errors.New("invalid JSON")
 
 func (p params) str(name string) string { return p.values.Get(name) }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -190,12 +189,10 @@ func readFile(r *http.Request) ([]byte, error) {
 			return nil, err
 		}
 		if part.FormName() == "file" {
-			return readPart(part)
+			return io.ReadAll(part)
 		}
 	}
 }
-
-func readPart(p *multipart.Part) ([]byte, error) { return io.ReadAll(p) }
 
 func (s *Server) completeUpload(p params) map[string]any {
 	var list []struct{ ID, Title string }

@@ -57,7 +57,7 @@ func (s *Server) dispatch(d *delivery) {
 	}
 }
 
-// Twice has every event delivered two times; Swapped has app_mention come before its message.
+// Twice has every event delivered two times.
 func (s *Server) Twice(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -103,7 +102,7 @@ func (s *Server) postOnce(d *delivery, n int) int {
 	_, _ = io.Copy(io.Discard, resp.Body) // only the status counts
 	if resp.Header.Get("X-Slack-No-Retry") != "" {
 		s.mu.Lock()
-		s.faults["no-retry"] = append(s.faults["no-retry"], Fault{Status: resp.StatusCode})
+		s.noRetry = true
 		s.mu.Unlock()
 	}
 	return resp.StatusCode
@@ -113,15 +112,5 @@ func (s *Server) postOnce(d *delivery, n int) int {
 func (s *Server) ForbadeRetry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.faults["no-retry"]) > 0
-}
-
-// Undelivered lists the payloads that wait.
-func (s *Server) Undelivered() (out []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, d := range slices.Clone(s.queue) {
-		out = append(out, string(d.payload))
-	}
-	return out
+	return s.noRetry
 }

@@ -115,7 +115,7 @@ func (s *Server) DM(user string) Where {
 	return at
 }
 
-// Archive archives a channel; Leave takes the bot out of it, Invite puts it in.
+// Archive archives a channel.
 func (s *Server) Archive(channel string) { s.change(channel, func(r *room) { r.archived = true }) }
 
 // Leave takes the bot out of a channel.
@@ -163,7 +163,7 @@ func (s *Server) Sent(at Where) []Message {
 	return slices.DeleteFunc(s.Messages(at), func(m Message) bool { return m.User != BotUser })
 }
 
-// Notes lists the ephemeral messages; Statuses the calls of assistant.threads.setStatus.
+// Notes lists the ephemeral messages.
 func (s *Server) Notes() []Note {
 	s.mu.Lock()
 	defer s.mu.Unlock()

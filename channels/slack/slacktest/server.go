@@ -104,6 +104,7 @@ type Server struct {
 	swapped bool
 	held    bool
 	chain   map[string]chan struct{} // the last first attempt by HTTP in a channel
+	noRetry bool                     // the app asked for none
 }
 
 // New makes a server that is reached through Client only.
