@@ -58,7 +58,7 @@ func (c *call) answerOne() (reply, error) {
 
 // settleOne settles one input that the token sees.
 func (c *call) settleOne(id core.InputID, from *string, s core.Submission) (reply, error) {
-	who, err := c.token.person(from, id)
+	who, err := c.person(from, id)
 	if err != nil {
 		return reply{}, err
 	}
@@ -150,7 +150,7 @@ func (c *call) settlement(agent core.AgentID, raw json.RawMessage, from *string)
 	if b.From != nil {
 		from = b.From
 	}
-	who, err := c.token.person(from, in.ID)
+	who, err := c.person(from, in.ID)
 	s := core.Submission{Action: action, Content: b.Content, Reason: b.Reason}
 	return turn.Settlement{Input: in.ID, From: who, Via: via, Submission: s, Step: -1}, err
 }

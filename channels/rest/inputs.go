@@ -184,9 +184,12 @@ func (c *call) input(id core.InputID, agent core.AgentID) (core.Input, error) {
 }
 
 func (c *call) getInput() (reply, error) {
-	agent, err := c.agent()
-	if err != nil {
-		return reply{}, err
+	agent := core.AgentID("")
+	if c.r.PathValue("agent") != "" {
+		var err error
+		if agent, err = c.agent(); err != nil {
+			return reply{}, err
+		}
 	}
 	in, err := c.input(core.InputID(c.r.PathValue("input")), agent)
 	if err != nil {

@@ -72,6 +72,8 @@ type Config struct {
 	Tokens []Token
 	// Agents describes an agent of today's configuration.
 	Agents func(core.AgentID) (Definition, bool)
+	// Canonical writes a person as the channels do; nil: as they are.
+	Canonical func(core.PersonID) core.PersonID
 	// Checks are asked by /readyz.
 	Checks []Check
 	Now    func() time.Time
@@ -105,6 +107,9 @@ func New(c Config) (*API, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Canonical == nil {
+		c.Canonical = func(who core.PersonID) core.PersonID { return who }
 	}
 	c.MaxBody = orElse(c.MaxBody, 1<<20)
 	c.MaxStreams = orElse(c.MaxStreams, 4096)
@@ -143,6 +148,7 @@ func (a *API) routes() {
 		"POST /v1/agents/{agent}/inputs":         (*call).answerSeveral,
 		"GET /v1/agents/{agent}/inputs/{input}":  (*call).getInput,
 		"POST /v1/agents/{agent}/inputs/{input}": (*call).answerOne,
+		"GET /v1/inputs/{input}":                 (*call).getInput,
 		"GET /v1/inputs":                         (*call).inputs,
 		"GET /v1/runs/{run}":                     (*call).getRun,
 		"POST /agent/tool-call/approve":          verdict("approve"),

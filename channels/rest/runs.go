@@ -74,7 +74,7 @@ func (c *call) startRun() (reply, error) {
 	if strings.TrimSpace(b.Text) == "" {
 		return reply{}, badFields("the message is empty", fieldOf("text", "want a text"))
 	}
-	who, err := c.token.person(b.From, "")
+	who, err := c.person(b.From, "")
 	if err != nil {
 		return reply{}, err
 	}
@@ -166,6 +166,7 @@ func (c *call) wait() (time.Duration, error) {
 
 // stopped waits for a run's next stop, the time's end or the server's.
 func (c *call) stopped(id core.RunID, wait time.Duration) (core.Run, error) {
+	patient(c.w)
 	ctx, cancel := context.WithTimeout(c.r.Context(), wait)
 	defer cancel()
 	go func() {
@@ -203,7 +204,7 @@ func (c *call) abort() (reply, error) {
 	if err := decode(c.body, &b); err != nil {
 		return reply{}, err
 	}
-	who, err := c.token.person(b.From, "")
+	who, err := c.person(b.From, "")
 	if err != nil {
 		return reply{}, err
 	}

@@ -15,6 +15,7 @@ import (
 // call is one request of a known token.
 type call struct {
 	a     *API
+	w     http.ResponseWriter
 	r     *http.Request
 	ctx   context.Context
 	token *token
@@ -119,6 +120,7 @@ func (a *API) plain(f action) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), a.c.Timeout)
 		defer cancel()
 		c.ctx = ctx
+		c.w = w
 		deadline(w, a.c.Now().Add(maxWait+2*a.c.Timeout))
 		out, err := c.do(w, f)
 		if err != nil {
@@ -161,6 +163,11 @@ func (a *API) refused(c *call, err error) {
 func deadline(w http.ResponseWriter, until time.Time) {
 	// A writer without deadlines has none to be too short.
 	_ = http.NewResponseController(w).SetWriteDeadline(until)
+}
+
+// patient keeps a server's time to read a request from ending one whose answer takes long.
+func patient(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 func write(w http.ResponseWriter, out reply) {

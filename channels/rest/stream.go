@@ -41,6 +41,7 @@ func (a *API) stream(f func(*call) (place, error)) http.Handler {
 			fail(w, c.id, problemOf(err))
 			return
 		}
+		patient(w)
 		s := &streaming{a: a, w: w, at: at}
 		s.serve(r.Context(), c)
 	})

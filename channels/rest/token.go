@@ -75,18 +75,18 @@ func (t *token) sees(agents ...core.AgentID) bool {
 }
 
 // speaksFor reports whether the token may act in the name of somebody.
-func (t *token) speaksFor(who core.PersonID) bool {
-	return slices.ContainsFunc(t.SpeaksFor, func(s string) bool {
+func (c *call) speaksFor(who core.PersonID) bool {
+	return slices.ContainsFunc(c.token.SpeaksFor, func(s string) bool {
 		surface, all := strings.CutSuffix(s, ":*")
-		return all && who.Surface() == surface || s == string(who)
+		return all && who.Surface() == surface || c.a.c.Canonical(core.PersonID(s)) == who
 	})
 }
 
 // person is who acts: from, or the one person the token is bound to. input is named in the refusal.
-func (t *token) person(from *string, input core.InputID) (core.PersonID, error) {
+func (c *call) person(from *string, input core.InputID) (core.PersonID, error) {
 	if from == nil {
-		if len(t.SpeaksFor) == 1 && !strings.HasSuffix(t.SpeaksFor[0], ":*") {
-			return core.PersonID(t.SpeaksFor[0]), nil
+		if names := c.token.SpeaksFor; len(names) == 1 && !strings.HasSuffix(names[0], ":*") {
+			return c.a.c.Canonical(core.PersonID(names[0])), nil
 		}
 		return "", core.ErrFromRequired(input)
 	}
@@ -94,7 +94,7 @@ func (t *token) person(from *string, input core.InputID) (core.PersonID, error) 
 	if err != nil {
 		return "", badFields("from does not name a person", core.FieldError{Field: "from", Reason: err.Error()})
 	}
-	if !t.speaksFor(who) {
+	if who = c.a.c.Canonical(who); !c.speaksFor(who) {
 		return "", &Problem{Status: http.StatusForbidden, Code: "not_spoken_for", Detail: "this token may not speak for " + string(who)}
 	}
 	return who, nil

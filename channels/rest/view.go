@@ -127,6 +127,9 @@ func viewInputs(all []core.Input) []inputView {
 	return out
 }
 
+// Show is an input as the interface shows it, as JSON.
+func Show(in core.Input) ([]byte, error) { return json.Marshal(viewInput(in)) }
+
 func viewInput(in core.Input) inputView {
 	v := inputView{
 		ID: in.ID, Kind: in.Kind, State: in.State, Tool: in.Tool, Source: in.Source, Hash: in.Hash, Rule: in.Rule, Purpose: in.Purpose,

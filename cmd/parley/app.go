@@ -66,6 +66,7 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 		NewID:     newID,
 		Log:       log,
 		Grace:     toolGrace,
+		Silent:    silent,
 		Retention: time.Duration(cfg.Store.RetentionDays) * 24 * time.Hour,
 	})
 	if err != nil {
@@ -96,11 +97,12 @@ func (a *app) run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := map[string]func(context.Context) error{
-		"channels": hub.Run, "engine": a.engine.Run,
+	parts := map[string]func(context.Context) error{"engine": a.engine.Run}
+	if len(a.channels) > 0 {
+		parts["channels"] = hub.Run
 	}
 	if server != nil {
-		parts["http"] = server.run
+		parts["http"], parts["relays"] = server.run, a.relays
 	}
 	for i, s := range a.servers {
 		parts[fmt.Sprintf("mcp server %d", i)] = s.Run

@@ -99,10 +99,15 @@ func (c *check) api() {
 		for j, a := range t.Agents {
 			c.agentRef(at.key("agents").index(j), a)
 		}
+		for j, name := range t.Channels {
+			if !slices.ContainsFunc(c.cfg.Channels, func(ch ChannelConfig) bool { return ch.Name == name }) {
+				c.once(at.key("channels").index(j), "there is no channel %q", c.shown(at.key("channels").index(j), name))
+			}
+		}
 		c.speaksFor(at.key("speaksFor"), t.SpeaksFor)
 	}
-	if len(api.Tokens) > 0 {
-		c.warn("api.tokens", "this version has no REST API, so no token opens anything")
+	if len(api.Tokens) > 0 && api.Listen == "" {
+		c.warn("api.tokens", "open nothing without api.listen")
 	}
 }
 
@@ -200,9 +205,15 @@ func (c *check) distinct(at Path, list []string) {
 // reserved names a channel that is not in the file: the terminal of chat.
 const reserved = "terminal"
 
+// surfaces are the channels of conversations that are held by HTTP.
+var surfaces = []string{"api", "mcp"}
+
 func (c *check) channel(at Path, i int, ch ChannelConfig) {
 	if ch.Name == reserved {
 		c.once(at.key("name"), "%q is the channel of the chat command: take another name", reserved)
+	}
+	if slices.Contains(surfaces, ch.Name) {
+		c.once(at.key("name"), "%q is the channel of conversations by HTTP: take another name", ch.Name)
 	}
 	if ch.Agent != "" || !c.ps.has(at.key("agent")) {
 		c.agentRef(at.key("agent"), ch.Agent)

@@ -381,7 +381,7 @@ func TestWarnings(t *testing.T) {
 	for path, c := range map[string]struct{ value, want string }{
 		"tg.access":         {`{}`, "channels[0].access: names nobody and is not public"},
 		"agents.ops.locale": {`"xx"`, "agents.ops.locale: no words are known of this language"},
-		"api.tokens":        {`[{"name":"ops","token":"t","speaksFor":["slack:*","api:deploy"],"agents":["ops"]}]`, "api.tokens: this version has no REST API"},
+		"api.tokens":        {`[{"name":"ops","token":"t","speaksFor":["slack:*","api:deploy"],"agents":["ops"]}]`, "api.tokens: open nothing without api.listen"},
 	} {
 		cfg, problems := load(t, with(t, map[string]string{path: c.value}))
 		if len(problems) != 0 || len(cfg.Warnings) != 1 || !strings.HasPrefix(cfg.Warnings[0], c.want) {

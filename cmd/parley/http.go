@@ -12,7 +12,7 @@ import (
 	"parley/channels"
 )
 
-// server is the HTTP side: webhooks of channels at /channels/NAME, and /healthz.
+// server is the HTTP side: the API, webhooks of channels at /channels/NAME, and /healthz.
 type server struct {
 	http     *http.Server
 	listener net.Listener
@@ -23,6 +23,10 @@ func (a *app) listen(hub *channels.Hub) (*server, error) {
 	if a.cfg.API.Listen == "" {
 		return nil, nil
 	}
+	api, err := a.api(hub)
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("tcp", a.cfg.API.Listen)
 	if err != nil {
 		return nil, failed(fmt.Errorf("listen for HTTP: %w", err), "choose another address for api.listen, or stop the program that has it")
@@ -32,11 +36,14 @@ func (a *app) listen(hub *channels.Hub) (*server, error) {
 	for name, hook := range a.hooks {
 		mux.Handle("POST /channels/"+name, hook)
 	}
+	mux.Handle("/", api)
 	a.log.Info("listening", "address", l.Addr().String())
-	return &server{listener: l, http: &http.Server{
+	s := &http.Server{
 		Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}}, nil
+	}
+	s.RegisterOnShutdown(api.Close)
+	return &server{listener: l, http: s}, nil
 }
 
 // run serves until ctx ends; requests in flight may finish.

@@ -14,8 +14,8 @@ func (p *program) serveCommand() *cobra.Command {
 	var config string
 	cmd := &cobra.Command{
 		Use:   "serve --config FILE",
-		Short: "Run the channels of a configuration",
-		Long: `Runs every channel of a configuration until it is stopped.
+		Short: "Run the channels and the API of a configuration",
+		Long: `Runs every channel of a configuration, and the REST API where it has api.listen, until it is stopped.
 
 SIGTERM or Ctrl-C stops it gracefully: it receives nothing more and lets what is in flight finish for
 up to ten seconds; what has not finished goes on at the next start. A second signal ends it at once.
@@ -38,8 +38,8 @@ func (p *program) serve(cmd *cobra.Command, config string) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(cfg.Channels) == 0 {
-		return misused(errors.New("the configuration has no channels, so there is nothing to serve"), "add one under channels, or use parley chat")
+	if len(cfg.Channels) == 0 && cfg.API.Listen == "" {
+		return misused(errors.New("the configuration has no channels and no api.listen, so there is nothing to serve"), "add a channel, or use parley chat")
 	}
 	for _, w := range cfg.Warnings {
 		log.Warn(w)
