@@ -48,7 +48,7 @@ func promptLines(v render.View, s turn.Shown) []Line {
 func noteData(s turn.Shown) render.NoteData {
 	n := render.NoteData{
 		Code: s.Row.Note, Hint: s.Row.Hint, Person: s.Row.Person,
-		Input: s.Input, Inputs: s.Inputs,
+		Input: s.Input, Inputs: s.Inputs, Text: s.Row.Text,
 	}
 	if s.Input != nil {
 		n.Call = callOf(s, *s.Input)

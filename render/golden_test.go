@@ -116,7 +116,8 @@ func TestGoldenClosed(t *testing.T) {
 var noteCodes = []core.NoteCode{
 	core.NoteUnclear, core.NoteNotAllowed, core.NoteAlready, core.NoteTooEarly, core.NoteNothingOpen, core.NoteAborted, core.NoteAborting,
 	core.NoteSuperseded, core.NoteMayHaveRun, core.NoteExpired, core.NoteDetails, core.NoteHelp, core.NoteStatus, core.NoteInbox, core.NoteQueued,
-	core.NoteNoText, core.NoteNoDefault, core.NoteCannotGoBack, core.NoteNoSuchPart, core.NoteSecretField, core.NoteStoreTryAgain,
+	core.NoteNoText, core.NoteNoDefault, core.NoteCannotGoBack, core.NoteNoSuchPart, core.NoteSecretField,
+	core.NotePending, core.NoteWhich, core.NoteNotShown, core.NoteChangeRefused, core.NoteSetAside, core.NoteStoreTryAgain,
 }
 
 func TestGoldenNotes(t *testing.T) {
@@ -135,6 +136,10 @@ func TestGoldenNotes(t *testing.T) {
 				full.Input = &secret
 			case core.NoteDetails, core.NoteMayHaveRun, core.NoteExpired:
 				full.Input = &approval
+			case core.NotePending, core.NoteWhich:
+				full.Inputs = several()
+			case core.NoteChangeRefused:
+				full.Text = refusedChange
 			}
 			fmt.Fprintf(&b, "==== %s\n%s==== %s, bare\n%s", code, dump(Note(view(d), full)), code, dump(Note(view(d), NoteData{Code: code})))
 		}

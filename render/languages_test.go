@@ -211,7 +211,7 @@ func TestGoldenLanguages(t *testing.T) {
 		v.Lang = tag
 		var b strings.Builder
 		show := func(name string, parts []Part) { fmt.Fprintf(&b, "==== %s\n%s", name, dump(parts)) }
-		for _, name := range []string{"approval-batch", "question-multi", "form-field-1", "form-integer", "form-review", "url", "unknown"} {
+		for _, name := range []string{"approval-batch", "approval-edited", "question-multi", "form-field-1", "form-integer", "form-review", "url", "unknown"} {
 			show(name, Prompt(v, coretest.Input(name)))
 		}
 		shared := v
@@ -246,6 +246,10 @@ func notesOf() []NoteData {
 			n.Input = &secret
 		case core.NoteDetails, core.NoteMayHaveRun, core.NoteExpired:
 			n.Input = &approval
+		case core.NotePending, core.NoteWhich:
+			n.Inputs = several()
+		case core.NoteChangeRefused:
+			n.Text = refusedChange
 		}
 		out = append(out, n)
 	}

@@ -17,7 +17,7 @@ type NoteData struct {
 }
 
 // Note renders what Parley says in its own name. All notes are one line, except those that list or show
-// something: help, status, inbox and the stored call.
+// something: help, status, inbox, what waits, and the stored call.
 func Note(v View, n NoteData) []Part {
 	w := newWriter(v)
 	body := w.note(n)
@@ -67,14 +67,15 @@ func (w *writer) note(n NoteData) []block {
 	case core.NoteDetails:
 		return w.details(n)
 	case core.NoteHelp:
-		if w.Dialect.Slash {
-			key += ".slash"
-		}
-		return one(w.line(key, args{"cancel": w.typed(w.w.Main.Cancel)}))
+		return w.help()
 	case core.NoteStatus:
 		return w.status(n)
 	case core.NoteInbox:
 		return w.inbox(n)
+	case core.NotePending:
+		return w.pending(n)
+	case core.NoteWhich:
+		return w.which(n)
 	case core.NoteSecretField:
 		return w.secretField(n)
 	default:
@@ -161,6 +162,9 @@ func (w *writer) details(n NoteData) []block {
 	if in.Hash != "" {
 		out = append(out, w.line("hash", args{"hash": codeOf(in.Hash)}))
 	}
+	if n.Input != nil && n.Input.Kind == core.KindApproval && n.Input.Pending() {
+		out = append(out, w.line("note.details.change", args{"edit": w.typed(w.w.Main.Edit + " " + firstArgument(in.Arguments) + "=…")}))
+	}
 	return out
 }
 
@@ -171,7 +175,7 @@ func (w *writer) status(n NoteData) []block {
 	case n.Run.Status == core.RunRunning:
 		return one(w.line("note.status.running", nil))
 	case n.Run.Status == core.RunInputRequired:
-		return append(one(w.line("note.status.waiting", nil)), w.items(n.Inputs)...)
+		return append(one(w.line("note.status.waiting", nil)), w.items(waiting(n.Inputs))...)
 	default:
 		return one(w.line("note.status.ended", args{"status": {plain, w.s.text["note.status."+string(n.Run.Status)]}}))
 	}

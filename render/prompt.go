@@ -87,6 +87,8 @@ func (w *writer) approval(a *asking, in core.Input) {
 	key, says := "title.approval", "says"
 	if in.Purpose == core.PurposeChanged {
 		key, says = "title.approval.changed", "changed"
+	} else if in.Draft.Step > 0 {
+		key = "title.approval.edited"
 	}
 	a.head = append([]block{w.title(in, key, nil)}, a.head...)
 	a.body = append(a.body, w.line("asks.approval", args{
@@ -98,7 +100,7 @@ func (w *writer) approval(a *asking, in core.Input) {
 	if in.Rule != "" {
 		a.body = append(a.body, w.line("rule", args{"rule": codeOf(clip(oneLine(in.Rule), 200))}))
 	}
-	a.body = append(a.body, w.arguments(in)...)
+	a.body = append(append(a.body, w.edited(in)...), w.arguments(in)...)
 	a.tail = w.terms(in)
 	yes, no := w.w.Main.Approve, w.w.Main.Deny
 	a.tail = append(a.tail, line(join(
@@ -166,9 +168,9 @@ func (w *writer) arguments(in core.Input) []block {
 	return out
 }
 
-// terms are the hash, who may answer and until when.
+// terms are the code of one of several, the hash, who may answer and until when.
 func (w *writer) terms(in core.Input) []block {
-	var out []block
+	out := w.code(in)
 	if in.Hash != "" {
 		out = append(out, w.line("hash", args{"hash": codeOf(in.Hash)}))
 	}

@@ -63,7 +63,7 @@ func approval(name, args string) core.Input {
 
 func approvals() []core.Input {
 	batch := approval("approval-batch", `{"name":"staging","force":true}`)
-	batch.Nth, batch.Of = 1, 3
+	batch.Nth, batch.Of, batch.Code = 1, 3, "K1"
 	long := approval("approval-long", object("sql", strings.Repeat("select * from accounts where region = 'eu' and state = 'open'; ", 94)+"drop table users"))
 	code := approval("approval-code", object("code", strings.Repeat("func add(a, b int) int {\n\treturn a + b // ``` not the end\n}\n\n", 150)))
 	hostile := approval("approval-hostile", object("note", Hostile))
@@ -74,10 +74,12 @@ func approvals() []core.Input {
 	names := approval("approval-names", `{"path":"a_b-c.txt","user":"אבג","city":"القاهرة","family":"👨‍👩‍👧‍👦","cafe":"café","n":1.50,"n":1e3}`)
 	changed := approval("approval-changed", `{"name":"staging","cascade":true}`)
 	changed.Purpose, changed.Message = core.PurposeChanged, "- {\"name\":\"staging\"}\n+ {\"name\":\"staging\",\"cascade\":true}"
+	edited := approval("approval-edited", `{"name":"replica","cascade":false}`)
+	edited.Draft.Step = 1
 	secrets := approval("approval-secrets", `{"headers":{"Authorization":"Bearer abcd1234efgh5678"},"list":[{"name":"X-Api-Key","value":"qqqq1111"}],`+
 		`"password":"hunter2222","url":"https://u:p@example.test","ssn":"123-45-6789","user":"ana"}`)
 	secrets.Redact = []string{"ssn"}
-	return []core.Input{approval("approval", `{"name":"staging"}`), batch, long, code, hostile, invalid, none, names, changed, secrets}
+	return []core.Input{approval("approval", `{"name":"staging"}`), batch, long, code, hostile, invalid, none, names, changed, edited, secrets}
 }
 
 // object is a JSON object of one string, with nothing escaped that need not be.
