@@ -27,7 +27,7 @@ type Message struct {
 	Addressed bool `json:"addressed,omitempty"`
 	// Thread says that it stands in a thread the bot is part of, where every message is heard.
 	Thread bool `json:"thread,omitempty"`
-	// Command is a platform command without its slash ("cancel", "help", "start", "status", "inbox"),
+	// Command is a platform command without its slash ("cancel", "help", "start", "status", "pending", "inbox"),
 	// "" for ordinary text.
 	Command string `json:"command,omitempty"`
 	// Lang is the person's language as a BCP 47 tag where the platform tells it.

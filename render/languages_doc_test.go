@@ -73,7 +73,8 @@ func checkLists() string {
 		}{
 			{"consent", w.Main.Approve, w.Yes}, {"consent to a confirmation", w.Main.Yes, w.Confirm}, {"refusal", w.Main.Deny, w.No},
 			{"done", w.Main.Done, w.Done}, {"cancel", w.Main.Cancel, w.Cancel}, {"skip", w.Main.Skip, w.Skip}, {"back", w.Main.Back, w.Back},
-			{"default", w.Main.Default, slices.Concat(w.Default, w.Ok)},
+			{"default", w.Main.Default, slices.Concat(w.Default, w.Ok)}, {"edit, before a number or name=value", w.Main.Edit, w.Edit},
+			{"because, between a refusal and its reason", w.Main.Because, w.Because}, {"pending", w.Main.Pending, w.Pending},
 		} {
 			others := slices.DeleteFunc(slices.Sorted(slices.Values(list.all)), func(x string) bool { return x == list.main })
 			fmt.Fprintf(&b, "- [ ] %s: **%s**; %s\n", list.name, list.main, strings.Join(others, ", "))
@@ -94,7 +95,7 @@ func checkLists() string {
 
 // mainSentences are those on which an answer depends.
 var mainSentences = []string{
-	"title.approval", "asks.approval", "do.approval", "do.confirm", "do.cancel", "do.url", "do.number", "do.numbers", "do.only", "do.default", "do.skip",
+	"title.approval", "title.approval.edited", "edited", "asks.approval", "code", "do.approval", "do.confirm", "do.cancel", "do.url", "do.number", "do.numbers", "do.only", "do.default", "do.skip",
 	"do.back", "do.review", "who", "expires", "end.accepted.approval", "end.declined.approval", "end.expired", "call.executed", "call.not_run",
-	"note.unclear.words", "note.unclear.end", "note.not_allowed", "note.superseded", "note.may_have_run", "note.expired", "note.secret_field", "note.refused",
+	"note.which", "note.not_shown", "note.change_refused", "note.unclear.words", "note.unclear.end", "note.not_allowed", "note.superseded", "note.may_have_run", "note.expired", "note.secret_field", "note.refused",
 }

@@ -132,6 +132,7 @@ func (a *Adapter) offerCommands(ctx context.Context) {
 	menu := []discordgo.ApplicationCommand{
 		{Name: "cancel", Description: "Stop what is running or waiting"},
 		{Name: "status", Description: "What runs and waits here"},
+		{Name: "pending", Description: "All that waits here, with codes to answer by"},
 		{Name: "inbox", Description: "What waits for you"},
 		{Name: "help", Description: "What I understand"},
 	}

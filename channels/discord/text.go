@@ -78,7 +78,7 @@ func mark(c byte) bool {
 }
 
 // commands are those that the engine knows; any other goes on as text.
-var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true}
+var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true, "pending": true}
 
 // typedCommand reads "/cancel" and its like where they are typed as text.
 func typedCommand(text string) string {

@@ -85,7 +85,7 @@ func (r reader) readEvent(c callback) (post, string) {
 }
 
 // commands are those that the engine knows; Slack hands them over only with a blank before the slash.
-var commands = []string{"cancel", "help", "start", "status", "inbox"}
+var commands = []string{"cancel", "help", "start", "status", "inbox", "pending"}
 
 // notTheirs says why an event is no new message of a person, "" if it is one.
 func (r reader) notTheirs(e event) string {

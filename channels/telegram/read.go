@@ -199,7 +199,7 @@ type words struct {
 }
 
 // commands are those that the engine knows; any other goes on as text.
-var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true}
+var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true, "pending": true}
 
 func (r reader) words(text string, entities []entity) words {
 	text, meant := r.stripMention(text, entities)

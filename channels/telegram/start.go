@@ -160,6 +160,7 @@ func (a *Adapter) setWebhook(ctx context.Context) error {
 func (a *Adapter) offerCommands(ctx context.Context) {
 	const menu = `[{"command":"cancel","description":"Stop what is running or waiting"},` +
 		`{"command":"status","description":"What runs and waits here"},` +
+		`{"command":"pending","description":"All that waits here, with codes to answer by"},` +
 		`{"command":"inbox","description":"What waits for you"},` +
 		`{"command":"help","description":"What I understand"}]`
 	if err := a.api.call(ctx, "setMyCommands", tgbotapi.Params{"commands": menu}, nil); err != nil && ctx.Err() == nil {

@@ -47,7 +47,7 @@ func prefixOf(v channels.Voice, interactive bool) string {
 }
 
 // commands are the platform commands that a line may be.
-var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true}
+var commands = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true, "pending": true}
 
 // command is the command that a line is, "" for ordinary text.
 func command(line string) string {
