@@ -87,6 +87,9 @@ func (d *delivery) targetOf(row core.Out, i int) Target {
 		to.ReplyTo = row.ReplyTo
 	}
 	to.Key = key(row, i)
+	if d.maybeSent(row) {
+		to.Since = row.CreatedAt
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if place, ok := d.moved[row.Conversation]; ok {

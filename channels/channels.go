@@ -112,6 +112,9 @@ type Target struct {
 	ReplyTo string
 	// Key is an idempotency key for platforms that honour one: the same at every try of this part.
 	Key string
+	// Since, if not zero, says that the part may stand there already, from that time on: an earlier process,
+	// or an attempt without a clear answer, may have sent it. Platforms that can look for its Key do.
+	Since time.Time
 	// Voice says who speaks, for a channel that shows it.
 	Voice Voice
 }

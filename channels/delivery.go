@@ -234,9 +234,14 @@ func (d *delivery) viewOf(s turn.Shown) render.View {
 	if !s.Now.IsZero() {
 		v.Now = s.Now
 	}
-	v.Again = len(s.Row.Parts) == 0 && (s.Row.Unsure > 0 || s.Row.CreatedAt.Before(d.started))
+	v.Again = len(s.Row.Parts) == 0 && d.maybeSent(s.Row)
 	v.Names = namesOf(d.Adapter, s.Row.Conversation)
 	return v
+}
+
+// maybeSent reports whether parts of the row may stand in the chat that nobody knows of.
+func (d *delivery) maybeSent(row core.Out) bool {
+	return row.Unsure > 0 || row.CreatedAt.Before(d.started)
 }
 
 // key names one part of one row, the same at every try and in every process.

@@ -48,7 +48,7 @@ func (a *Adapter) Send(ctx context.Context, to channels.Target, part render.Part
 	if part.File == nil && strings.TrimSpace(part.Text) == "" {
 		return channels.Sent{}, &channels.SendError{Permanent: true, Err: errors.New("slack: a part without text cannot be sent")}
 	}
-	if sent, done, err := a.before(ctx, channel, thread, to.Key); done || err != nil {
+	if sent, done, err := a.before(ctx, channel, thread, to); done || err != nil {
 		return sent, err
 	}
 	if err := a.await(ctx, channel); err != nil {
@@ -84,10 +84,14 @@ func receipt(channel, ts string) channels.Sent {
 	return channels.Sent{Message: messageID(channel, ts), Order: orderOf(ts), At: timeOf(ts)}
 }
 
-// before looks for a part that an earlier attempt may have sent.
-func (a *Adapter) before(ctx context.Context, channel, thread, key string) (sent channels.Sent, done bool, err error) {
+// before looks for a part that an earlier attempt, or a process before this one, may have sent.
+func (a *Adapter) before(ctx context.Context, channel, thread string, to channels.Target) (sent channels.Sent, done bool, err error) {
+	key := to.Key
 	try, ok := a.unsure.get(key)
-	if !ok || key == "" {
+	if !ok {
+		try.since = to.Since
+	}
+	if key == "" || try.since.IsZero() {
 		return sent, false, nil
 	}
 	ts, err := a.find(ctx, channel, thread, key, try)

@@ -239,6 +239,35 @@ func TestNoCopyOfWhatWentThrough(t *testing.T) {
 	}
 }
 
+// TR-06: a process that died between sending and noting that leaves no copy: the next finds the message.
+func TestNoCopyOfAnEarlierProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		for _, at := range []slacktest.Where{dm, thread(ops, r.srv.Say(ana, ops, "x", slacktest.Silent))} {
+			began := time.Now()
+			sent, err := r.a.Send(context.Background(), key(at, "k1"), part("Deploy?"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.restart()
+			after(time.Hour)
+			again := key(at, "k1")
+			again.Since = began
+			if found, err := r.a.Send(context.Background(), again, part("Deploy? (again)")); err != nil || found != sent {
+				t.Errorf("%+v, %v, want %+v", found, err, sent)
+			}
+			again.Key = "k2"
+			if _, err := r.a.Send(context.Background(), again, part("Another")); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.srv.Sent(at); len(got) != 2 || got[0].Text != "Deploy?" {
+				t.Errorf("shown %+v", got)
+			}
+		}
+	})
+}
+
 // A 429 holds its channel and no other.
 func TestLimitHoldsOneChannel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
