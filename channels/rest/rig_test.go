@@ -43,6 +43,24 @@ var tokens = []rest.Token{
 	{Name: "root", Admin: true, SpeaksFor: []string{"test:ana", "test:ben"}},
 }
 
+// syncBuffer may be read while others write.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
 // world is the interface on an engine with a real store.
 type world struct {
 	t       testing.TB
@@ -53,7 +71,7 @@ type world struct {
 	started chan string // a call of slow__go began
 	release chan struct{}
 	agents  map[core.AgentID]*turn.Agent
-	log     bytes.Buffer
+	log     syncBuffer
 
 	store  *bolt.Store
 	engine *turn.Engine
