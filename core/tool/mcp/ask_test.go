@@ -141,7 +141,6 @@ func TestWhatCannotBeAsked(t *testing.T) {
 			"script": &sdk.ElicitParams{Mode: "url", Message: "m", URL: "javascript:alert(1)"},
 			"empty":  &sdk.ElicitParams{Mode: "form"},
 			"mode":   &sdk.ElicitParams{Mode: "voice", Message: "m"},
-			"roots":  &sdk.ListRootsParams{},
 		} {
 			mu.Lock()
 			asks = sdk.InputRequestMap{"x": ask}
@@ -154,6 +153,23 @@ func TestWhatCannotBeAsked(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhatIsNotOffered: a model and folders are no person's to give.
+func TestWhatIsNotOffered(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"roots/list", "sampling/createMessage"} {
+		var res sdk.CallToolResult
+		raw := `{"resultType":"input_required","inputRequests":{"a":{"method":"` + method + `","params":{"messages":[]}}}}`
+		if err := json.Unmarshal(annotateResult(json.RawMessage(raw)), &res); err != nil {
+			t.Fatal(err)
+		}
+		err := (&call{tool: "box__a"}).next(&res, 1)
+		var ask *tool.AskError
+		if err == nil || errors.As(err, &ask) || !strings.Contains(err.Error(), "not offered") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
 }
 
 func TestBusyServer(t *testing.T) {

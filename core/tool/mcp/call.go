@@ -19,7 +19,7 @@ import (
 // call is one attempt of one call.
 type call struct {
 	source *Source
-	tool   string
+	tool   string // its full name
 	tc     *tool.Context
 	// safe calls may be dropped and made again.
 	safe   bool
@@ -89,8 +89,8 @@ func (c *call) failure() error {
 func (c *call) ask(ctx context.Context, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.heard.Err() != nil {
-		return cancelled(), nil
+	if c.heard.Err() != nil || c.failure() != nil {
+		return cancelled(), nil // how the call ends is decided
 	}
 	q, err := requestOf(p)
 	if err != nil {

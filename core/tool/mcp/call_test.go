@@ -393,6 +393,52 @@ func TestHeadersGoToTheServer(t *testing.T) {
 	}
 }
 
+// TestHeadersDoNotFollowRedirects sends a server's credentials nowhere else.
+func TestHeadersDoNotFollowRedirects(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int32
+	other := newPlace(t)
+	other.serveHTTP(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	p := newPlace(t)
+	p.serveHTTP(http.RedirectHandler(other.url(), http.StatusTemporaryRedirect))
+	own := &http.Transport{}
+	defer own.CloseIdleConnections()
+	s, err := New(Config{Name: "box", URL: p.url(), Headers: map[string]string{"X-Key": "k1"}, HTTPClient: &http.Client{Transport: own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(t.Context()); err == nil || elsewhere.Load() != 0 {
+		t.Errorf("%d requests went elsewhere, %v", elsewhere.Load(), err)
+	}
+}
+
+// TestFloodOfQuestions ends a call whose server goes on asking after it was refused.
+func TestFloodOfQuestions(t *testing.T) {
+	t.Parallel()
+	server := newServer(older)
+	p := newPlace(t)
+	add(server, "ask", nil, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		for p.alive().Err() == nil && ctx.Err() == nil {
+			if _, err := r.Session.Elicit(ctx, formAsk("Again?")); err != nil {
+				return nil, err
+			}
+		}
+		return says("stopped"), nil
+	})
+	p.serve(server)
+	s := ready(t, start(t, Config{URL: p.url(), Deadline: 300 * time.Millisecond}))
+	asks := 0
+	_, err := waiting(t, s, "box__ask", func(tool.Asked) (tool.Answered, error) {
+		if asks++; asks > 3 {
+			return tool.Answered{}, fmt.Errorf("at most 3 times")
+		}
+		return tool.Answered{Answer: core.Answer{Action: core.ActionDecline}}, nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "at most 3 times") || asks != 4 {
+		t.Errorf("asked %d times, %v", asks, err)
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]Config{

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
@@ -10,11 +11,17 @@ import (
 	"syscall"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/core/tool"
 )
 
 // child runs the test binary as a server of some kind.
 func child(kind string) int {
 	switch kind {
+	case "conformance":
+		return conform(os.Args[len(os.Args)-1])
+	case "parent":
+		return parent()
 	case "picky": // dies of a request it does not know
 		return picky()
 	case "stubborn": // does not end when asked to
@@ -35,6 +42,30 @@ func child(kind string) int {
 		return 1
 	}
 	return 0
+}
+
+// parent runs a source whose child says who it is, until it is killed.
+func parent() int {
+	s, err := New(childConfig("stubborn"))
+	if err != nil {
+		return 1
+	}
+	go func() { _ = s.Run(context.Background()) }()
+	t, ok := tool.Tool(nil), false
+	for !ok {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if t, ok = s.Lookup("box__pid"); !ok {
+			<-changed
+		}
+	}
+	pid, err := t.Call(tool.NewContext(context.Background(), "k", ana, nil, nil), json.RawMessage(`{}`))
+	fmt.Println(pid)
+	if err != nil {
+		return 1
+	}
+	select {}
 }
 
 func picky() int {

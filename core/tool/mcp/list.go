@@ -71,7 +71,7 @@ func pages(ctx context.Context, cs *sdk.ClientSession) (all []*sdk.Tool, err err
 // take makes the listed tools those of the source.
 func (s *Source) take(listed []*sdk.Tool) {
 	if len(listed) > maxTools {
-		s.log.Warn("the MCP server has too many tools: the last are left out", "tools", len(listed), "most", maxTools)
+		s.warnOnce("the MCP server has too many tools: the last are left out", "most", maxTools)
 		listed = listed[:maxTools]
 	}
 	tools := map[string]*mcpTool{}
@@ -81,7 +81,7 @@ func (s *Source) take(listed []*sdk.Tool) {
 			err = errors.New("there is one of that name already")
 		}
 		if err != nil {
-			s.log.Warn("a tool of the MCP server is left out", "tool", shortened(l.Name, 100), "err", s.hide(err.Error()))
+			s.warnOnce("a tool of the MCP server is left out", "tool", shortened(l.Name, 100), "err", s.hide(err.Error()))
 			continue
 		}
 		tools[t.spec.FullName()] = t
@@ -92,12 +92,26 @@ func (s *Source) take(listed []*sdk.Tool) {
 		specs, traits = append(specs, tools[name].spec), append(traits, tools[name].traits)
 	}
 	for _, rule := range tool.Unmatched(s.cfg.Approval, traits) {
-		s.log.Warn("an approval rule matches no tool of the MCP server; it applies as soon as there is one", "rule", rule)
+		s.warnOnce("an approval rule matches no tool of the MCP server; it applies as soon as there is one", "rule", rule)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tools, s.specs, s.listed = tools, specs, true
 	s.notify()
+}
+
+// warnOnce warns, but not at every list.
+func (s *Source) warnOnce(text string, about ...any) {
+	key := fmt.Sprint(text, about)
+	s.mu.Lock()
+	said := s.warned[key]
+	if len(s.warned) < maxTools {
+		s.warned[key] = true
+	}
+	s.mu.Unlock()
+	if !said {
+		s.log.Warn(text, about...)
+	}
 }
 
 // newTool reads one listed tool.

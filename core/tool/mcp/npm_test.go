@@ -20,25 +20,36 @@ func npmServer(t *testing.T, approval tool.Approval, pack string, args ...string
 	if os.Getenv("PARLEY_NPM_MCP") != "1" {
 		t.Skip("set PARLEY_NPM_MCP=1 to run against servers from npm; it needs npx and the network")
 	}
-	npx, err := exec.LookPath("npx")
+	return start(t, Config{
+		Name: "npm", Command: append([]string{npx(t), "-y", "@modelcontextprotocol/" + pack}, args...), Env: npmEnv(), Inherit: os.Environ(),
+		Approval: approval, Connect: 3 * time.Minute, Log: testLog(t),
+	})
+}
+
+func npx(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("npx")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// npmEnv is how npm reaches its registry from here.
+func npmEnv() map[string]string {
 	env := map[string]string{}
-	for _, line := range os.Environ() { // how npm reaches its registry from here
+	for _, line := range os.Environ() {
 		name, value, _ := strings.Cut(line, "=")
 		if plain := strings.ToLower(name); strings.HasPrefix(plain, "npm_config_") || strings.HasSuffix(plain, "_proxy") || strings.HasPrefix(plain, "node_extra_") {
 			env[name] = value
 		}
 	}
-	return start(t, Config{
-		Name: "npm", Command: append([]string{npx, "-y", "@modelcontextprotocol/" + pack}, args...), Env: env, Inherit: os.Environ(),
-		Approval: approval, Connect: 3 * time.Minute, Log: testLog(t),
-	})
+	return env
 }
 
 func readyFor(t *testing.T, s *Source) {
 	t.Helper()
+	until(t, s, "it runs", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.running })
 	if err := s.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}

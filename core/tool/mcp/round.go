@@ -172,6 +172,9 @@ func ordered(res *sdk.CallToolResult) []string {
 // requestOf reads an elicitation. The error says why a person cannot be asked for it.
 func requestOf(p *sdk.ElicitParams) (q request, err error) {
 	q.Message = strings.ToValidUTF8(p.Message, "\uFFFD")
+	if len(q.Message)+len(p.URL)+len(metaText(p.Meta, metaSchema)) > maxState {
+		return q, fmt.Errorf("it has more than %d bytes", maxState)
+	}
 	switch {
 	case p.Mode == "url", p.Mode == "" && p.URL != "":
 		u, err := url.Parse(p.URL)

@@ -21,7 +21,7 @@ type Source struct {
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
-	// retry wakes a Run that waits to connect again.
+	// retry wakes a Run that waits to connect again: a call needs the server.
 	retry chan struct{}
 
 	mu      sync.Mutex
@@ -34,8 +34,9 @@ type Source struct {
 	listed  bool
 	tools   map[string]*mcpTool
 	specs   []tool.Spec
-	alone   bool // calls have a session to themselves
-	older   bool // connect with the handshake of older servers first
+	warned  map[string]bool // what was said about listed tools
+	alone   bool            // calls have a session to themselves
+	older   bool            // connect with the handshake of older servers first
 }
 
 // New returns the source of one MCP server, not yet connected. The error lists what is wrong with the
@@ -50,7 +51,7 @@ func New(c Config) (*Source, error) {
 	return &Source{
 		cfg: c, name: sourceName(c.Name), target: hide(target(c)), hide: hide, log: c.Log.With("mcp", c.Name),
 		ctx: ctx, stop: stop, retry: make(chan struct{}, 1), changed: make(chan struct{}),
-		tools: map[string]*mcpTool{},
+		tools: map[string]*mcpTool{}, warned: map[string]bool{},
 	}, nil
 }
 
@@ -83,7 +84,7 @@ func (s *Source) Run(ctx context.Context) error {
 		case ctx.Err() == nil:
 			s.log.Warn("the MCP server cannot be reached", "err", err, "retry", wait)
 		}
-		s.pause(ctx, wait)
+		s.pause(ctx, wait, s.retry)
 		wait = min(2*wait, longestRetry)
 	}
 	return nil
@@ -96,6 +97,7 @@ func (s *Source) begin() bool {
 		return false
 	}
 	s.running, s.ended = true, make(chan struct{})
+	s.notify()
 	return true
 }
 
@@ -177,17 +179,21 @@ func (s *Source) keep(ctx context.Context, x *session) {
 				return
 			}
 		}
+		s.pause(ctx, listPause, x.lost) // however often the server says that they changed
 	}
 }
 
-// pause waits before the next attempt; a call that needs the server ends it.
-func (s *Source) pause(ctx context.Context, d time.Duration) {
+// listPause is the least time between two lists.
+const listPause = 100 * time.Millisecond
+
+// pause waits, until it is ended early.
+func (s *Source) pause(ctx context.Context, d time.Duration, early <-chan struct{}) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-s.retry:
+	case <-early:
 	}
 }
 

@@ -89,7 +89,7 @@ func metaOf(ctx *tool.Context) sdk.Meta {
 }
 
 func (t *mcpTool) newCall(tc *tool.Context) *call {
-	c := &call{source: t.source, tool: t.name, tc: tc, safe: t.spec.Idempotent, wire: &wire{method: methodCall, token: rand.Text()}}
+	c := &call{source: t.source, tool: t.spec.FullName(), tc: tc, safe: t.spec.Idempotent, wire: &wire{method: methodCall, token: rand.Text()}}
 	c.ctx, c.cancel = context.WithCancelCause(withWire(tc.Context, c.wire))
 	c.heard, c.hush = context.WithCancel(c.ctx)
 	c.clock = time.AfterFunc(t.source.cfg.Deadline, func() { c.cancel(errDeadline) })
