@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/coretest"
+	"parley/parse"
 )
 
 // refusedChange is a detail that a checker of arguments might give: its words are a person's, and not trusted.
@@ -168,6 +169,44 @@ func TestDetailsNameTheFormOfAChange(t *testing.T) {
 		ended.Settled.At = coretest.Now.Add(time.Hour)
 		if got := PlainText(Note(v, NoteData{Code: core.NoteDetails, Input: &ended})); strings.Contains(got, "edit ") {
 			t.Errorf("a call that ended can be changed:\n%s", got)
+		}
+	}
+}
+
+// What notes show as a way to reply is read as that, in every language.
+func TestWhatNotesNameIsRead(t *testing.T) {
+	t.Parallel()
+	for _, tag := range tags() {
+		v := view(TestDialects()[0])
+		v.Lang = tag
+		w := newWriter(v)
+		ins := several()
+		read := func(in core.Input, text string) core.Reading {
+			return parse.Read(parse.Prompt{Input: in, Lang: tag, Listing: true}, text)
+		}
+		for i := range ins[:2] {
+			example := w.coding(ins[i:])
+			ids, rest, show := core.SplitCodes(ins, example)
+			if len(ids) != 1 || ids[0] != ins[i].ID || show || read(ins[i], rest).Kind != core.ReadAnswer {
+				t.Errorf("%s: %q answers %v with %q", tag, example, ids, rest)
+			}
+		}
+		if _, _, show := core.SplitCodes(ins, "show "+ins[0].Code); !show {
+			t.Errorf("%s: nothing is shown by its code", tag)
+		}
+		call := ins[0]
+		m := w.w.Main
+		if got := read(call, m.No+", "+m.Because+" X"); got.Kind != core.ReadAnswer || got.Yes || got.Reason != "X" {
+			t.Errorf("%s: the reason of the help reads as %+v", tag, got)
+		}
+		if got := read(call, m.Edit+" "+firstArgument(call.Arguments)+"=x"); got.Verb != core.VerbChange || got.Changes[0] != (core.Change{Name: "name", Value: "x"}) {
+			t.Errorf("%s: the change of the details reads as %+v", tag, got)
+		}
+		if got := read(call, m.Edit+" amount=20"); got.Verb != core.VerbChange {
+			t.Errorf("%s: the change of the help reads as %+v", tag, got)
+		}
+		if got := read(call, m.Pending); got.Verb != core.VerbPending {
+			t.Errorf("%s: %q lists nothing", tag, m.Pending)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type world struct {
 	agents map[core.AgentID]*turn.Agent
 	model  func(model.Request) (model.Response, error)
 	tools  map[string]*fakeTool
+	read   func(core.Input, core.Message, core.HumanInput) core.Reading
 
 	e    *turn.Engine
 	stop func()
@@ -101,7 +102,7 @@ func need() tool.Policy {
 func newWorld(t *testing.T) *world { return newWorldAt(t, t.TempDir()) }
 
 func newWorldAt(t testing.TB, dir string) *world {
-	w := &world{t: t, path: filepath.Join(dir, "parley.db"), tools: map[string]*fakeTool{}, agents: map[core.AgentID]*turn.Agent{}}
+	w := &world{t: t, path: filepath.Join(dir, "parley.db"), tools: map[string]*fakeTool{}, agents: map[core.AgentID]*turn.Agent{}, read: read}
 	w.agent = &turn.Agent{ID: "ops", Name: "Ops", Model: modelFunc(w.generate), Tools: toolbox{w}, AskUser: true, Ask: true, Human: core.DefaultHumanInput()}
 	w.add("db__drop", core.ToolAction, need())
 	w.add("db__read", core.ToolRead, nil)
@@ -156,7 +157,7 @@ func (w *world) run(store turn.Store) {
 			}
 			return w.agent, id == "ops" && !w.gone
 		},
-		Deps: turn.Deps{Read: read, Prepare: schema.Prepare, AskSpecs: askuser.Specs, ParseAsk: parseAsk},
+		Deps: turn.Deps{Read: w.read, Prepare: schema.Prepare, AskSpecs: askuser.Specs, ParseAsk: parseAsk},
 		NewID: func() string {
 			w.mu.Lock()
 			defer w.mu.Unlock()
