@@ -14,13 +14,13 @@ import (
 )
 
 // short makes a run that never ends end soon.
-func short(w *world) js.Config { return js.Config{Tools: w, Stretch: time.Second} }
+func short(w *world) js.Config { return js.Config{Tools: w, Stretch: 500 * time.Millisecond} }
 
 // Code that wants to stay, to grow or to get out ends within its limits, with an error that can be read.
 func TestHostileCode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	stopped, memory, overflow := "it was stopped after 1s", "memory|it was stopped", "stack overflow|recursed too deeply|it was stopped"
+	stopped, memory, overflow := "it was stopped after 500ms", "memory|it was stopped", "stack overflow|recursed too deeply|it was stopped"
 	for _, c := range []struct{ name, code, want string }{
 		{"a loop", `while (true) {}`, stopped},
 		{"a loop that catches", `while (true) { try { while (true) {} } catch {} }`, stopped},

@@ -146,6 +146,16 @@ func TestOddSchemas(t *testing.T) {
 	}
 }
 
+// Flags in quotes and descriptions that are numbers do not spoil a document.
+func TestOddParameters(t *testing.T) {
+	t.Parallel()
+	s := load(t, openapi.Config{BaseURL: "https://x.test", Document: document("get", "/p", `"parameters":[
+		{"name":"a","in":"query","required":"true","description":7,"style":[],"schema":{"type":"string"}},{"name":"b","in":"query","required":"yes","explode":"no"},{"name":7,"in":"query"}]`)})
+	if got := string(s.List()[0].Schema); got != `{"additionalProperties":false,"properties":{"a":{"type":"string"},"b":{}},"required":["a"],"type":"object"}` {
+		t.Error(got)
+	}
+}
+
 // A default that its own schema refuses would make every call fail.
 func TestDefaultsThatDoNotFitAreLeftOut(t *testing.T) {
 	t.Parallel()

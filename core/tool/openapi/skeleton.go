@@ -56,6 +56,22 @@ func copyOf(m map[string]any, keys ...string) map[string]any {
 	return out
 }
 
+// sound takes out what is not of the type that its key has: authors write required: "true".
+func sound(m map[string]any) map[string]any {
+	for k, v := range m {
+		_, isText := v.(string)
+		_, isBool := v.(bool)
+		flag := k == "required" || k == "explode"
+		switch {
+		case flag && isText:
+			m[k] = v == "true"
+		case flag && !isBool, !flag && !isText:
+			delete(m, k)
+		}
+	}
+	return m
+}
+
 func servers(v any) []any {
 	out := []any{}
 	for _, s := range list(v) {
@@ -155,7 +171,7 @@ func (d *document) parameter(v any) map[string]any {
 	if _, ok := p["$ref"]; ok {
 		return copyOf(p, "$ref")
 	}
-	out := copyOf(p, "name", "in", "description", "required", "style", "explode")
+	out := sound(copyOf(p, "name", "in", "description", "required", "style", "explode"))
 	if s, ok := p["schema"]; ok {
 		out["schema"] = d.schema(s)
 	}
@@ -170,7 +186,7 @@ func (d *document) body(v any) map[string]any {
 	if _, ok := b["$ref"]; ok {
 		return copyOf(b, "$ref")
 	}
-	out := copyOf(b, "description", "required")
+	out := sound(copyOf(b, "description", "required"))
 	out["content"] = d.content(object(b["content"]))
 	return out
 }
@@ -184,7 +200,7 @@ func (d *document) content(c map[string]any) map[string]any {
 		}
 		encodings := map[string]any{}
 		for name, e := range object(object(v)["encoding"]) {
-			encodings[name] = copyOf(object(e), "contentType", "style", "explode")
+			encodings[name] = sound(copyOf(object(e), "contentType", "style", "explode"))
 		}
 		m["encoding"] = encodings
 		out[media] = m

@@ -3,6 +3,8 @@ package outbound
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -173,5 +175,31 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
 	t.Parallel()
 	if Client(Config{}).Transport.(*transport).next.Proxy != nil {
 		t.Error("what a proxy connects to cannot be judged")
+	}
+}
+
+// Over HTTP/2 too, what was sent and then cut is not taken for something that was never sent.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 || r.URL.Path == "/cut" {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	srv.EnableHTTP2 = true
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	c := Client(Config{AllowPrivate: []string{"127.0.0.1"}})
+	if _, err := get(t, c, srv.URL); !NotStarted(err) {
+		t.Errorf("an untrusted certificate: %v", err)
+	}
+	c = Client(Config{AllowPrivate: []string{"127.0.0.1"}})
+	c.Transport.(*transport).next.TLSClientConfig = srv.Client().Transport.(*http.Transport).TLSClientConfig
+	if _, err := get(t, c, srv.URL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := get(t, c, srv.URL+"/cut"); err == nil || NotStarted(err) {
+		t.Errorf("cut: %v", err)
 	}
 }

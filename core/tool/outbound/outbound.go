@@ -15,6 +15,7 @@ package outbound
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -121,7 +122,8 @@ func NotStarted(err error) bool {
 	}
 	var dns *net.DNSError
 	var op *net.OpError
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+	var cert *tls.CertificateVerificationError
+	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" || errors.As(err, &cert)
 }
 
 // bounded reads a body up to a limit, and fails rather than ends where there is more.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -130,9 +131,10 @@ func TestNotStarted(t *testing.T) {
 	closed := "http://" + l.Addr().String()
 	_ = l.Close()
 	cut := serve(t, func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
-	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	untrusted.StartTLS()
 	t.Cleanup(untrusted.Close)
-	untrusted.Config.ErrorLog = nil
 	slow := serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	c := outbound.Client(outbound.Config{AllowPrivate: loopback})
 	for _, x := range []struct {
@@ -144,6 +146,7 @@ func TestNotStarted(t *testing.T) {
 		{"not allowed", cut, outbound.Client(outbound.Config{}), true},
 		{"another client, refused", closed, http.DefaultClient, true},
 		{"an untrusted certificate", untrusted.URL, c, true},
+		{"another client, an untrusted certificate", untrusted.URL, http.DefaultClient, true},
 		{"cut after it was sent", cut, c, false},
 		{"too slow", slow, outbound.Client(outbound.Config{AllowPrivate: loopback, Timeout: 50 * time.Millisecond}), false},
 	} {
