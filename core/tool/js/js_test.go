@@ -1,11 +1,14 @@
 package js_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	osexec "os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -284,5 +287,34 @@ func TestSpec(t *testing.T) {
 	}
 	if got, err := exec(t, js.Config{Stretch: time.Minute}, `Object.keys(tools).length`); err != nil || got != "0" {
 		t.Errorf("without tools: %q, %v", got, err)
+	}
+}
+
+// A child whose parent is gone ends, whatever its code does.
+func TestTheChildEndsWithItsParent(t *testing.T) {
+	t.Parallel()
+	cmd := osexec.CommandContext(t.Context(), os.Args[0], "js-exec-child")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, `{"code":"console.log('on'); while (true) {}","most":100,"names":[]}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != `{"print":"on"}`+"\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it ended as if all was well")
 	}
 }

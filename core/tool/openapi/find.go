@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -99,16 +100,21 @@ func (x *index) find(query string) []*operation {
 
 func (e entry) score(asked map[string]bool, query string) int {
 	if query == e.op.name || query != "" && query == e.op.id || strings.EqualFold(query, e.op.call()) {
-		return 1 << 20
+		return math.MaxInt
 	}
-	total, matched := 0, 0
+	total, matched, common := 0, 0, 0
 	for w := range asked {
-		n := max(5*has(e.name, w), 3*has(e.summary, w), has(e.detail, w))
+		n := max(6*has(e.summary, w), 4*has(e.name, w), has(e.detail, w))
 		if total += n; n > 0 {
 			matched++
 		}
+		if e.summary[w] {
+			common++
+		}
 	}
-	return total * matched * matched
+	// Of operations with the same words, the one that is about nothing else comes first.
+	alike := 1 + 4*float64(common)/float64(max(1, len(e.summary)+len(asked)-common))
+	return int(100 * alike * float64(total*matched*matched))
 }
 
 // has is 2 for a word, 1 for the beginning of one.

@@ -191,3 +191,23 @@ func TestBothWaysOfCallingAreAlwaysFound(t *testing.T) {
 		}
 	}
 }
+
+// Of operations that have the words in common, the one that is about nothing else is found first.
+func TestTheBestMatchComesFirst(t *testing.T) {
+	t.Parallel()
+	doc := []byte(`{"openapi":"3.1.0","paths":{
+		"/repos/{r}":{"delete":{"operationId":"repos/delete","summary":"Delete a repository"},"get":{"operationId":"repos/get","summary":"Get a repository"}},
+		"/repos/{r}/secrets/{s}":{"delete":{"operationId":"deleteRepoSecret","summary":"Delete a repository secret","description":"Deletes a secret of a repository."}},
+		"/repos/{r}/pulls":{"get":{"operationId":"pulls/list","summary":"List pull requests"},"post":{"operationId":"pulls/create","summary":"Create a pull request"}},
+		"/repos/{r}/pulls/bypass":{"get":{"operationId":"bypass","summary":"Get pull request bypass list of a repository"}}}}`)
+	s := load(t, openapi.Config{Document: doc, BaseURL: "https://x.test", MaxListed: 1})
+	for query, want := range map[string]string{
+		"delete repository": "repos_delete", "Delete the repositories": "repos_delete", "delete repo secret": "deleteRepoSecret", "secret": "deleteRepoSecret",
+		"list pull requests": "pulls_list", "create pull request": "pulls_create", "bypass": "bypass", "get repository": "repos_get",
+	} {
+		out, err := run(t, s, "api__find_operations", `{"query":"`+query+`"}`)
+		if err != nil || !strings.HasPrefix(out, `{"operations":[{"operation":"`+want+`"`) {
+			t.Errorf("%s: %.120s, %v", query, out, err)
+		}
+	}
+}
