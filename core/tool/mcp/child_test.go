@@ -32,6 +32,7 @@ func child(kind string) int {
 	case "deaf": // does not read
 		select {}
 	case "chatty":
+		fmt.Println("Welcome!\n\n  \x1b[1m" + strings.Repeat("=", 9000) + "\x1b[0m")
 		fmt.Fprintln(os.Stderr, "the key is", os.Getenv("API_KEY"), strings.Repeat("x", 10_000))
 	}
 	g := modern

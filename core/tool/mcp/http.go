@@ -101,7 +101,8 @@ func read(req *http.Request) (a about, err error) {
 func (c *carrier) send(req *http.Request, w *wire) (*http.Response, error) {
 	traced := false
 	trace := &httptrace.ClientTrace{
-		GetConn:      func(string) { traced = true },
+		// Another connection is taken only where the one before had nothing of the request.
+		GetConn:      func(string) { traced = true; w.sent.Store(false) },
 		WroteHeaders: func() { w.sent.Store(true) },
 	}
 	resp, err := c.base.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))

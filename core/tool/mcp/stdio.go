@@ -43,7 +43,8 @@ func (s *Source) startProcess(x *session) (sdk.Transport, error) {
 		return nil, err
 	}
 	x.down = p.stop
-	return &pipeTransport{process: p, in: in, out: out}, nil
+	said := func(line string) { s.log.Debug("the MCP server says", "stdout", s.hide(line)) }
+	return &pipeTransport{process: p, in: in, out: &messageLines{File: out, lines: bufio.NewReader(out), other: said}}, nil
 }
 
 // environment is what is configured, with PATH and HOME.
@@ -146,7 +147,8 @@ func (p *process) gone() bool {
 // pipeTransport is newline-delimited JSON over a child's standard streams.
 type pipeTransport struct {
 	process *process
-	in, out *os.File
+	in      *os.File
+	out     io.ReadCloser
 }
 
 // Connect implements the client library's Transport.
@@ -157,6 +159,40 @@ func (t *pipeTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 		return nil, err
 	}
 	return &pipeConn{Connection: inner, process: t.process, open: map[jsonrpc.ID]*wire{}}, nil
+}
+
+// messageLines reads a child's output without the lines that are no messages: banners and what was meant for
+// the error stream.
+type messageLines struct {
+	*os.File
+	lines  *bufio.Reader
+	rest   []byte // of the line being read
+	within bool   // the line goes on
+	skip   bool   // and is none of ours
+	other  func(line string)
+}
+
+func (m *messageLines) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		part, err := m.lines.ReadSlice('\n') // a longer line comes in several parts
+		if !m.within {
+			start := strings.TrimSpace(string(part[:min(len(part), 100)]))
+			m.skip = start == "" || start[0] != '{' && start[0] != '['
+			if m.skip && start != "" {
+				m.other(strings.ToValidUTF8(start, "\uFFFD"))
+			}
+		}
+		m.within = len(part) > 0 && part[len(part)-1] != '\n'
+		if !m.skip {
+			m.rest = part // valid until the next read
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && len(m.rest) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
 }
 
 // patient writes to a pipe, but not for ever.

@@ -111,11 +111,14 @@ func TestErrorStreamIsLoggedWithoutSecrets(t *testing.T) {
 	c := childConfig("chatty")
 	c.Env["API_KEY"] = "very-secret-key"
 	c.Log = log.logger()
-	s := ready(t, start(t, c))
+	s := ready(t, start(t, c)) // although it greets where only messages belong
+	if out, err := attempt(t, s, "box__echo", `{}`); err != nil || out != "echo {}" {
+		t.Errorf("%q, %v", out, err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := log.String(); !strings.Contains(got, "the key is [secret]") || strings.Contains(got, "very-secret") {
+	if got := log.String(); !strings.Contains(got, "the key is [secret]") || !strings.Contains(got, "Welcome!") || strings.Contains(got, "very-secret") {
 		t.Errorf("logged %q", got[:min(len(got), 500)])
 	}
 }

@@ -104,6 +104,7 @@ var busy = []time.Duration{time.Second, 4 * time.Second}
 // send makes the call. A server that says no more than that it is busy is asked again.
 func (c *call) send(x *session, params *sdk.CallToolParams) (*sdk.CallToolResult, error) {
 	for n := 0; ; n++ {
+		c.wire.again()
 		res, err := x.cs.CallTool(c.ctx, params)
 		if err != nil || !res.NeedsInput() || len(res.InputRequests) > 0 || n == len(busy) {
 			return res, err

@@ -24,6 +24,13 @@ type wire struct {
 	rpc    *jsonrpc.Error // the error in a refusing HTTP response, nil for none
 }
 
+// again forgets what was seen, before the request is made once more.
+func (w *wire) again() {
+	w.sent.Store(false)
+	w.answered.Store(false)
+	w.refused(0, nil)
+}
+
 type wireKey struct{}
 
 func withWire(ctx context.Context, w *wire) context.Context {
