@@ -14,15 +14,19 @@ import (
 // sendTimeout bounds one attempt, so that an adapter that hangs holds up its conversation and no more.
 const sendTimeout = 2 * time.Minute
 
-// send shows lines in order, from the first that is not known to be sent. Of a row that ends with a prompt
+// send shows lines in order, from the first that is not known to be sent; the first words of the agent in the
+// message that stands for them, if any. Of a row that ends with a prompt
 // the receipt names the prompt's parts only: a reply to the agent's words is no reply to the prompt.
-func (d *delivery) send(ctx context.Context, row core.Out, lines []Line) (core.Receipt, *turn.Failure) {
+func (d *delivery) send(ctx context.Context, row core.Out, lines []Line, stands *streamed) (core.Receipt, *turn.Failure) {
 	ids := slices.Clone(row.Parts)
 	last := Sent{At: d.now()}
 	for i := len(ids); i < len(lines); i++ {
-		to := d.targetOf(row, i)
-		to.Voice = lines[i].Voice
-		sent, fail := d.sendPart(ctx, row, i, to, lines[i].Part)
+		sent, done, fail := d.replace(ctx, row, stands, lines[i])
+		if !done {
+			to := d.targetOf(row, i)
+			to.Voice = lines[i].Voice
+			sent, fail = d.sendPart(ctx, row, i, to, lines[i].Part)
+		}
 		if fail != nil {
 			fail.Sent = ids
 			return core.Receipt{}, fail

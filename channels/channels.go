@@ -36,6 +36,15 @@
 //   - Where a platform cannot edit, how an input ended is said in a line if it is not plain from the chat.
 //
 // A typing indicator never stands while a row is being sent.
+//
+// # While it is written
+//
+// A channel that streams shows the reply of a run in one message that grows: it is sent once writing takes
+// longer than a second and edited at most every second, every three where others read along, and never while a row
+// of its conversation is being sent or waits. The row of the reply then replaces its text, and what does not
+// fit goes on in new messages, as does a prompt. Where the message can no longer be edited the reply is sent
+// whole. Which message it is is known in memory only: after a crash the reply is sent anew, and what had been
+// shown of it stands as one unfinished copy. It is no prompt, and nobody answers it.
 package channels
 
 import (
@@ -64,6 +73,8 @@ type Turns interface {
 	Move(ctx context.Context, from core.ConversationID, to core.Place) error
 	// Glances takes the edits that are worth trying once: they have no row and no receipt.
 	Glances(channel string) []core.Out
+	// Partials lists the replies of a channel that are being written, in no order. Wake hints when there is more.
+	Partials(ctx context.Context, channel string) []turn.Partial
 	// Show loads what an outbox row names, for rendering.
 	Show(ctx context.Context, row core.Out) (turn.Shown, error)
 	// Idle waits until the conversation stands still: no run is running and nothing of it waits to be sent.

@@ -41,6 +41,10 @@ type delivery struct {
 	// unsure is, by row, the part whose last attempt in this process may have gone through.
 	unsure map[string]int
 	moved  map[core.ConversationID]core.Place
+	// streaming are the replies that are shown while they are written; what is in it belongs to whoever made its
+	// conversation busy. nextLook, of the loop alone, is when to look for more of them.
+	streaming map[core.ConversationID]streamed
+	nextLook  time.Time
 }
 
 func newDelivery(p *port, cfg Config) *delivery {
@@ -49,6 +53,7 @@ func newDelivery(p *port, cfg Config) *delivery {
 		freed:  make(chan struct{}, 1),
 		busy:   map[core.ConversationID]bool{},
 		unsure: map[string]int{}, moved: map[core.ConversationID]core.Place{},
+		streaming: map[core.ConversationID]streamed{},
 	}
 }
 
@@ -98,10 +103,11 @@ func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) tim
 			workers.Go(func() { d.work(send, row) })
 		}
 	}
-	if next.IsZero() {
-		return pollOutbox
+	wait := d.stream(ctx, send, workers.Go)
+	if !next.IsZero() {
+		wait = min(wait, max(next.Sub(d.now()), 0))
 	}
-	return min(max(next.Sub(d.now()), 0), pollOutbox)
+	return wait
 }
 
 // room is how many rows to list: those in flight are listed too, and must not hide a free conversation.
@@ -221,7 +227,8 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 	v := d.viewOf(s)
 	unseen, fail := d.edit(ctx, v, s)
 	if fail == nil {
-		r, fail = d.send(ctx, row, append(unseen, Lines(v, s)...))
+		lines := append(unseen, Lines(v, s)...)
+		r, fail = d.send(ctx, row, lines, d.standing(ctx, row, lines))
 	}
 	return r, fail, nil
 }

@@ -28,6 +28,8 @@ type Channel struct {
 	Access  Access
 	// PerSenderPerMinute delays what one sender says beyond it; 0 is no limit.
 	PerSenderPerMinute int
+	// Streams shows replies while they are written, where the platform can edit.
+	Streams bool
 }
 
 // Hub owns the adapters: it keeps each running, takes in what they receive, and delivers what waits for them.

@@ -57,6 +57,7 @@ type port struct {
 	aside   chan aside
 	typing  *typist
 	deliver *delivery
+	streams bool
 
 	mu    sync.Mutex
 	state State
@@ -68,7 +69,7 @@ func newPort(cfg Config, c Channel) *port {
 		Channel: c, name: name, turns: cfg.Turns, now: cfg.Now,
 		log:   cfg.Log.With("channel", name),
 		lanes: newLanes(), limit: newLimiter(c.PerSenderPerMinute),
-		aside: make(chan aside, 64),
+		aside: make(chan aside, 64), streams: c.Streams && c.Adapter.Dialect().Edits,
 		state: State{Channel: name, Status: Starting, Since: cfg.Now()},
 	}
 	p.typing = newTypist(p)

@@ -74,7 +74,7 @@ func (t *typist) show(ctx context.Context) bool {
 		return ctx.Err() == nil
 	}
 	for _, c := range list {
-		if !t.begin(c, round) {
+		if t.p.deliver.shows(c) || !t.begin(c, round) {
 			continue
 		}
 		try, cancel := context.WithTimeout(ctx, typingTimeout)

@@ -33,6 +33,8 @@ type Turns struct {
 	working  []core.ConversationID
 	waiting  []core.Input
 	glances  []core.Out
+	partials map[core.ConversationID]turn.Partial
+	clear    map[core.ConversationID]core.RunID // no row waited since the run began to write
 	wakes    map[string]chan struct{}
 	changed  chan struct{}
 }
@@ -202,6 +204,43 @@ func (f *Turns) Glances(string) []core.Out {
 	defer f.mu.Unlock()
 	out := f.glances
 	f.glances = nil
+	return out
+}
+
+// Write says how far the reply of a run has come; Unwrite that it has stopped, which comes before its row.
+func (f *Turns) Write(p turn.Partial) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.partials == nil {
+		f.partials, f.clear = map[core.ConversationID]turn.Partial{}, map[core.ConversationID]core.RunID{}
+	}
+	f.partials[p.Conversation] = p
+	f.tell(p.Conversation.Channel())
+}
+
+// Unwrite ends what Write began.
+func (f *Turns) Unwrite(c core.ConversationID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.partials, c)
+	delete(f.clear, c)
+}
+
+// Partials lists what is being written, from when no row of the conversation waited on.
+func (f *Turns) Partials(_ context.Context, channel string) (out []turn.Partial) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c, p := range f.partials {
+		if c.Channel() != channel {
+			continue
+		}
+		if !slices.ContainsFunc(f.rows, func(r core.Out) bool { return r.Conversation == c }) {
+			f.clear[c] = p.Run
+		}
+		if f.clear[c] == p.Run {
+			out = append(out, p)
+		}
+	}
 	return out
 }
 

@@ -93,7 +93,7 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 	if !open {
 		return d.pickUp()
 	}
-	err = d.turn()
+	err = d.advance()
 	var failed *failedError
 	var stopped *stoppedError
 	switch {

@@ -26,6 +26,8 @@ type Config struct {
 	Grace time.Duration
 	// Silent reports whether nobody delivers on a channel: what happens there is asked for, not sent.
 	Silent func(channel string) bool
+	// Streams reports whether a channel shows replies while they are written; nil is never.
+	Streams func(channel string) bool
 	// Retention is how long ended runs and the log are kept; 0 is for ever.
 	Retention time.Duration
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
@@ -34,16 +36,17 @@ type Config struct {
 
 // Engine advances the runs of every conversation of a store.
 type Engine struct {
-	store  Store
-	agents func(core.AgentID) (*Agent, bool)
-	deps   Deps
-	newID  func() string
-	log    *slog.Logger
-	ttl    time.Duration
-	grace  time.Duration
-	keep   time.Duration
-	silent func(string) bool
-	slots  chan struct{}
+	store   Store
+	agents  func(core.AgentID) (*Agent, bool)
+	deps    Deps
+	newID   func() string
+	log     *slog.Logger
+	ttl     time.Duration
+	grace   time.Duration
+	keep    time.Duration
+	silent  func(string) bool
+	streams func(string) bool
+	slots   chan struct{}
 
 	mu      sync.Mutex
 	soft    context.Context // ends when Run is told to stop: no step begins after it
@@ -52,7 +55,8 @@ type Engine struct {
 	cancels map[core.ConversationID]context.CancelFunc // of the model request in flight
 	working map[core.ConversationID]int                // being advanced
 
-	glances map[string][]core.Out // by channel: edits that are tried once, without a row
+	glances  map[string][]core.Out // by channel: edits that are tried once, without a row
+	partials partials
 
 	news  bulletin      // something changed: for Idle and waiting callers
 	sweep chan struct{} // an input was opened
@@ -69,15 +73,19 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent,
-		cancels: map[core.ConversationID]context.CancelFunc{},
-		working: map[core.ConversationID]int{},
-		glances: map[string][]core.Out{},
-		sweep:   make(chan struct{}, 1),
-		look:    make(chan struct{}, 1),
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams,
+		cancels:  map[core.ConversationID]context.CancelFunc{},
+		working:  map[core.ConversationID]int{},
+		glances:  map[string][]core.Out{},
+		partials: partials{texts: map[core.ConversationID]*partial{}, told: map[string]bool{}},
+		sweep:    make(chan struct{}, 1),
+		look:     make(chan struct{}, 1),
 	}
 	if e.silent == nil {
 		e.silent = func(string) bool { return false }
+	}
+	if e.streams == nil {
+		e.streams = func(string) bool { return false }
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

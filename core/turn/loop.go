@@ -88,7 +88,7 @@ func (d *driver) generate(step int) (model.Response, error) {
 	if err != nil {
 		return model.Response{}, err
 	}
-	resp, err := d.agent.Model.Generate(ctx, req)
+	resp, err := d.ask(ctx, req)
 	if err == nil {
 		return resp, nil
 	}

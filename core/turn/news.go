@@ -39,6 +39,16 @@ func (b *bulletin) tell(c core.ConversationID) {
 	}
 }
 
+// ring spreads news of one topic alone.
+func (b *bulletin) ring(topic string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ch := b.chans[topic]; ch != nil {
+		close(ch)
+		delete(b.chans, topic)
+	}
+}
+
 func agentTopic(id core.AgentID) string { return "agent " + string(id) }
 
 func channelTopic(channel string) string { return "channel " + channel }

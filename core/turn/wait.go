@@ -35,6 +35,7 @@ func (d *driver) waiter(s *state) func(tool.Asked) (tool.Answered, error) {
 func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 	d.waiting.Lock()
 	defer d.waiting.Unlock()
+	d.e.unwritten(d.claim.Conversation) // what is said after the prompt stands below it
 	err = d.update(func(ac *act) error {
 		if ac.run == nil || ac.run.ID != d.root.run.ID {
 			return errClosed
