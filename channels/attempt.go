@@ -14,9 +14,9 @@ import (
 // sendTimeout bounds one attempt, so that an adapter that hangs holds up its conversation and no more.
 const sendTimeout = 2 * time.Minute
 
-// send shows lines in order, from the first that is not known to be sent; the first words of the agent in the
-// message that stands for them, if any. Of a row that ends with a prompt
-// the receipt names the prompt's parts only: a reply to the agent's words is no reply to the prompt.
+// send shows lines in order, from the first that is not known to be sent; the agent's first words in the
+// message that stands for them, if there is one. Of a row that ends with a prompt the receipt names the
+// prompt's parts only: a reply to the agent's words is no reply to the prompt.
 func (d *delivery) send(ctx context.Context, row core.Out, lines []Line, stands *streamed) (core.Receipt, *turn.Failure) {
 	ids := slices.Clone(row.Parts)
 	last := Sent{At: d.now()}
