@@ -64,8 +64,11 @@ func TestHostileCode(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := js.Config{Tools: w}
-			if c.want == stopped {
+			switch c.want {
+			case stopped:
 				config = short(w)
+			case memory, "":
+				config.Stretch = 4 * time.Second
 			}
 			got, err := exec(t, config, c.code)
 			if c.want != "" && (err == nil || !regexp.MustCompile(c.want).MatchString(err.Error())) {
