@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"parley/channels"
 	"parley/channels/discord"
@@ -26,9 +27,15 @@ func (a *app) addChannels() error {
 		}
 		a.channels = append(a.channels, channels.Channel{
 			Adapter: adapter, Access: ch.access(a.cfg.Agents[ch.Agent]), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
+			Streams: ch.Streaming,
 		})
 	}
 	return nil
+}
+
+// streams reports whether a channel shows replies while they are written.
+func (c *Config) streams(channel string) bool {
+	return slices.ContainsFunc(c.Channels, func(ch ChannelConfig) bool { return ch.Name == channel && ch.Streaming })
 }
 
 // adapterOf builds one channel, with the handler of what arrives by HTTP where it receives that way.

@@ -67,6 +67,7 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 		Log:       log,
 		Grace:     toolGrace,
 		Silent:    silent,
+		Streams:   cfg.streams,
 		Retention: time.Duration(cfg.Store.RetentionDays) * 24 * time.Hour,
 	})
 	if err != nil {

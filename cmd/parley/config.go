@@ -202,6 +202,8 @@ type ChannelConfig struct {
 	Webhook       bool         `json:"webhook"`    // at api.publicURL/channels/NAME, instead of polling
 	Access        AccessConfig `json:"access"`
 	Limits        LimitsConfig `json:"limits"`
+	// Streaming shows replies while the model writes them, by editing one message.
+	Streaming bool `json:"streaming"`
 }
 
 // AccessConfig says who may speak. It is closed unless it names people or is public.
