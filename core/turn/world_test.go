@@ -48,6 +48,7 @@ type world struct {
 	hold     bool // deliver nothing
 	keep     time.Duration
 	quiet    bool // keep no record of what was said
+	streams  bool // the chat shows replies while they are written
 }
 
 // fakeTool records each time it really runs.
@@ -150,7 +151,7 @@ func (w *world) start() {
 
 func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
-		Store: store, Retention: w.keep,
+		Store: store, Retention: w.keep, Streams: func(channel string) bool { return w.streams && channel == home },
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			if a, ok := w.agents[id]; ok {
 				return a, true
