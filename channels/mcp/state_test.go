@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -235,10 +236,24 @@ func TestRacingClients(t *testing.T) {
 	}
 }
 
+// unanswered is a person who never answers, until the test is over: the call's end may overtake the word that
+// the ask is off.
+func unanswered() (never func(context.Context) (*sdk.ElicitResult, error), over func()) {
+	done := make(chan struct{})
+	return func(ctx context.Context) (*sdk.ElicitResult, error) {
+		select {
+		case <-ctx.Done():
+		case <-done:
+		}
+		return nil, errors.New("nobody answered")
+	}, func() { close(done) }
+}
+
 // An older client's open ask ends when the input is answered at another door.
 func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	never, over := unanswered()
 	s := w.dial("bound", old, func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		_, err := w.e.Settle(context.Background(), turn.Settlement{
 			Input: w.input().ID, From: ana, Via: "rest", Submission: core.Submission{Action: core.ActionAccept}, Step: -1,
@@ -246,9 +261,9 @@ func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		<-ctx.Done() // the person never answers here
-		return nil, ctx.Err()
+		return never(ctx)
 	})
+	t.Cleanup(over)
 	text, o := w.send(s, "db__drop")
 	if in := w.input(); in.State != core.InputAccepted || in.Settled.Via != "rest" || o.Status != core.RunCompleted {
 		t.Errorf("%q %+v; settled %+v", text, o, in.Settled)
@@ -259,12 +274,13 @@ func TestAnsweredElsewhereMeanwhile(t *testing.T) {
 func TestCloseEndsOpenCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	never, over := unanswered()
 	s := w.dial("bound", old, func(ctx context.Context, _ *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 		w.closed = true
 		w.end.Close()
-		<-ctx.Done()
-		return nil, ctx.Err()
+		return never(ctx)
 	})
+	t.Cleanup(over)
 	res, err := s.CallTool(t.Context(), drop())
 	if err != nil || !res.IsError || !w.input().Pending() {
 		t.Errorf("%+v %v; the input is %s", res, err, w.input().State)
