@@ -21,9 +21,10 @@ import (
 // remote is an MCP server on loopback and an engine that uses it, in real time.
 type remote struct {
 	*world
-	addr string
-	http *http.Server
-	over sync.WaitGroup
+	first net.Listener // of the first server
+	addr  string
+	http  *http.Server
+	over  sync.WaitGroup
 	// bot is the agent's source, and stopBot ends it.
 	stopBot func()
 
@@ -38,11 +39,8 @@ func newRemote(t *testing.T) *remote {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &remote{world: newWorld(t), addr: l.Addr().String()}
+	r := &remote{world: newWorld(t), first: l, addr: l.Addr().String()}
 	r.quiet = true
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
 		r.away()
 		r.close()
@@ -75,13 +73,9 @@ func (r *remote) up(older bool, h sdk.ToolHandler) {
 		r.note(req)
 		return h(ctx, req)
 	})
-	l, err := net.Listen("tcp", r.addr)
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	hs := &http.Server{Handler: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: !older})}
 	r.http = hs
-	r.over.Go(func() { _ = hs.Serve(l) })
+	r.over.Go(func() { _ = hs.Serve(r.first) })
 }
 
 // down kills the server.

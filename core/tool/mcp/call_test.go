@@ -418,7 +418,10 @@ func TestFloodOfQuestions(t *testing.T) {
 	server := newServer(older)
 	p := newPlace(t)
 	add(server, "ask", nil, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		for p.alive().Err() == nil && ctx.Err() == nil {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(p.alive(), cancel)()
+		for ctx.Err() == nil {
 			if _, err := r.Session.Elicit(ctx, formAsk("Again?")); err != nil {
 				return nil, err
 			}

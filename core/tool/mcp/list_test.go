@@ -44,7 +44,7 @@ func TestToolsComeAndGo(t *testing.T) {
 func TestUnreachableRemovesNothing(t *testing.T) {
 	t.Parallel()
 	bothGenerations(t, func(t *testing.T, g generation) {
-		p := newPlace(t)
+		p := newPlace(t).vacate()
 		s := start(t, Config{URL: p.url()})
 		until(t, s, "a first attempt failed", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.failure != nil })
 		if s.Ready() || len(s.List()) != 0 {

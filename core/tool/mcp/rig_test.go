@@ -89,8 +89,10 @@ type place struct {
 	t    *testing.T
 	addr string
 	mu   sync.Mutex
-	http *http.Server
-	over sync.WaitGroup
+	// first listens before the first server is started, so that connecting hangs; vacate ends that.
+	first net.Listener
+	http  *http.Server
+	over  sync.WaitGroup
 	// wrap, if set, stands before the server.
 	wrap func(http.Handler) http.Handler
 	json bool
@@ -106,9 +108,7 @@ func newPlace(t *testing.T) *place {
 	}
 	p := &place{t: t, addr: l.Addr().String()}
 	p.life, p.dead = context.WithCancel(context.Background())
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	p.first = l // kept, so that nobody else takes the address
 	t.Cleanup(p.kill)
 	return p
 }
@@ -133,16 +133,33 @@ func (p *place) serveHTTP(h http.Handler) {
 	if p.wrap != nil {
 		h = p.wrap(h)
 	}
-	l, err := net.Listen("tcp", p.addr)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	hs := &http.Server{Handler: h}
+	p.mu.Lock()
+	l := p.first
+	p.first = nil
+	p.mu.Unlock()
+	if l == nil {
+		var err error
+		if l, err = net.Listen("tcp", p.addr); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	p.mu.Lock()
 	p.life, p.dead = context.WithCancel(context.Background())
 	p.http = hs
 	p.mu.Unlock()
 	p.over.Go(func() { _ = hs.Serve(l) })
+}
+
+// vacate leaves nobody at the address.
+func (p *place) vacate() *place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.first != nil {
+		_ = p.first.Close()
+		p.first = nil
+	}
+	return p
 }
 
 // alive ends when the server is killed.
@@ -154,6 +171,7 @@ func (p *place) alive() context.Context {
 
 // kill ends the server and its connections at once.
 func (p *place) kill() {
+	p.vacate()
 	p.mu.Lock()
 	hs, dead := p.http, p.dead
 	p.http = nil
