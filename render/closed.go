@@ -105,7 +105,7 @@ func callState(in core.Input, call *core.Call) string {
 // outcome is what was asked, with the answers that were given.
 func (w *writer) outcome(in core.Input, a asking) []block {
 	out := []block{w.asks(in)}
-	if m := foreign(in.Message); m != "" {
+	if m := foreign(w.said(in)); m != "" {
 		out = append(out, quoted(clip(hideSecrets(m), 1000)))
 	}
 	answer := core.Answer{}

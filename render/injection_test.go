@@ -43,7 +43,7 @@ func everywhere(v View, s string) map[string][]Part {
 	u.Message = s
 	ended := coretest.Ended(in, core.InputDeclined, &core.Answer{Action: core.ActionDecline, Reason: s})
 	return map[string][]Part{
-		"reply": Reply(v, s), "approval": Prompt(v, in), "question": Prompt(v, q), "form": Prompt(v, f), "url": Prompt(v, u),
+		"reply": Reply(v, s), "approval": Prompt(v, in), "question": Prompt(v, q), "form": Prompt(v, f), "url": Prompt(v, u), "link": Link(v, u),
 		"closed": Closed(v, ended, nil), "details": Note(v, NoteData{Code: core.NoteDetails, Input: &in}),
 		"aborted": Note(v, NoteData{Code: core.NoteAborted, Person: "x:1", Text: s}),
 		"inbox":   Note(v, NoteData{Code: core.NoteInbox, Inputs: []core.Input{q, in}}),

@@ -218,6 +218,9 @@ func TestGoldenLanguages(t *testing.T) {
 		shared.Shared, shared.Again = true, true
 		show("approval, shared", Prompt(shared, coretest.Input("approval")))
 		show("question-open, shared", Prompt(shared, coretest.Input("question-open")))
+		shared.Apart = true
+		show("url, shared", Prompt(shared, coretest.Input("url")))
+		show("url, its link", Link(v, coretest.Input("url")))
 		for _, state := range []core.InputState{core.InputAccepted, core.InputDeclined, core.InputSkipped, core.InputCancelled, core.InputSuperseded, core.InputExpired} {
 			in := coretest.Ended(coretest.Input("approval-batch"), state, &core.Answer{Action: core.ActionDecline, Reason: "not now"})
 			show(string(state), Closed(v, in, &core.Call{Status: core.CallExecuted}))

@@ -107,7 +107,7 @@ func (w *writer) what(in core.Input) string {
 		key = "what.confirm"
 	}
 	what := w.s.flat(key, args{"tool": w.fullTool(in)})
-	message := in.Message
+	message := w.said(in)
 	if in.Kind == core.KindQuestion && message == "" && len(in.Questions) > 0 {
 		message = in.Questions[0].Prompt
 	}

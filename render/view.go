@@ -23,6 +23,8 @@ type View struct {
 	Names func(core.PersonID) string
 	// Again says that this is a second copy, since the first may have gone through.
 	Again bool
+	// Apart says that the link of a URL step went to its asker alone: the prompt names the host only.
+	Apart bool
 }
 
 // PlainText is what the person sees of parts, without marks and escapes, one part below the other: kept so
