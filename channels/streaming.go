@@ -191,7 +191,7 @@ func (s *streamed) failed(err error, now time.Time) {
 		s.over, s.message = true, "" // the reply needs a message of its own
 	case s.message == "" && (!known || se.Unsure || se.Moved != ""):
 		s.over = true // it may stand there, and cannot be found again
-	case known && se.Refused, s.fails >= streamTries:
+	case s.fails >= streamTries:
 		s.over = true
 	case known && se.After > s.every:
 		s.next = now.Add(se.After)

@@ -117,7 +117,7 @@ func TestQuickReplyIsSentOnce(t *testing.T) {
 func TestStreamedMessageIsNoPrompt(t *testing.T) {
 	inWriting(t, func(t *testing.T, w *writer) {
 		w.asks = pending()
-		long := strings.Repeat("word ", 130)
+		long := strings.Repeat("word", 130)
 		w.write("r1", long)
 		pass(time.Second)
 		if got := w.Shown("room"); len(got) != 1 || !strings.HasSuffix(got[0].Part.Text, " …") || len(got[0].Part.Text) > 400 {
@@ -214,6 +214,9 @@ func TestStreamThatCannotGoOn(t *testing.T) {
 				w.EditErrs(c.edits...)
 				w.write("r1", "It is")
 				pass(10 * time.Second)
+				if got := texts(w.Shown("room")); len(got) > 1 {
+					t.Errorf("shown %q before the row", got)
+				}
 				w.EditErrs(c.last...)
 				w.stops(core.Out{Kind: core.OutReply, Run: "r1", Text: "It is four."})
 				pass(time.Minute)
