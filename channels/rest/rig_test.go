@@ -72,6 +72,7 @@ type world struct {
 	release chan struct{}
 	agents  map[core.AgentID]*turn.Agent
 	log     syncBuffer
+	limits  func(*rest.Config)
 
 	store  *bolt.Store
 	engine *turn.Engine
@@ -80,9 +81,12 @@ type world struct {
 	stop   func()
 }
 
-func newWorld(t testing.TB) *world {
+func newWorld(t testing.TB) *world { return newWorldWith(t, nil) }
+
+// newWorldWith has other limits.
+func newWorldWith(t testing.TB, limits func(*rest.Config)) *world {
 	w := &world{
-		t: t, path: filepath.Join(t.TempDir(), "parley.db"), started: make(chan string, 100), release: make(chan struct{}), agents: map[core.AgentID]*turn.Agent{},
+		t: t, limits: limits, path: filepath.Join(t.TempDir(), "parley.db"), started: make(chan string, 100), release: make(chan struct{}), agents: map[core.AgentID]*turn.Agent{},
 	}
 	for _, id := range []core.AgentID{"ops", "other", "child"} {
 		w.agents[id] = &turn.Agent{
@@ -139,7 +143,7 @@ func (w *world) start() {
 	for i := range all {
 		all[i].Secret = all[i].Name + "-secret"
 	}
-	w.api, err = rest.New(rest.Config{
+	c := rest.Config{
 		Turns: w.engine, Memory: store, Tokens: all, Now: w.now, NewID: newID,
 		Log:    slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Checks: []rest.Check{{Name: "store", Run: func(ctx context.Context) error { _, err := store.Events(ctx, "", 0, 1); return err }}},
@@ -150,7 +154,11 @@ func (w *world) start() {
 			}
 			return rest.Definition{ID: id, Name: a.Name, Source: "file", Approvers: a.Human.Approvers}, true
 		},
-	})
+	}
+	if w.limits != nil {
+		w.limits(&c)
+	}
+	w.api, err = rest.New(c)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -161,7 +169,9 @@ func (w *world) start() {
 			w.t.Errorf("the engine ended: %v", err)
 		}
 	})
-	w.server = httptest.NewServer(w.api)
+	w.server = httptest.NewUnstartedServer(w.api)
+	w.server.Config.ReadTimeout, w.server.Config.WriteTimeout = readTime, readTime
+	w.server.Start()
 	w.stop = func() {
 		w.api.Close()
 		w.server.Close()
@@ -333,6 +343,14 @@ func (a answer) into(t testing.TB, v any) {
 // text, or a value.
 func (w *world) do(token, method, path string, body any, header ...string) answer {
 	w.t.Helper()
+	a := w.send(token, method, path, body, header...)
+	checkDocument(w.t, method, path, a)
+	return a
+}
+
+// send is do without the document.
+func (w *world) send(token, method, path string, body any, header ...string) answer {
+	w.t.Helper()
 	var r io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -370,7 +388,6 @@ func (w *world) do(token, method, path string, body any, header ...string) answe
 	if resp.Header.Get("Content-Type") == "application/problem+json" {
 		a.into(w.t, &a.Problem)
 	}
-	checkDocument(w.t, method, path, a)
 	return a
 }
 
@@ -448,5 +465,8 @@ func (w *world) input(id string) (in input) {
 	w.want(w.do("root", "GET", "/v1/agents/ops/inputs/"+id, nil), 200).into(w.t, &in)
 	return in
 }
+
+// readTime is how long the server lets a request and its answer take, if the interface does not ask for more.
+const readTime = 500 * time.Millisecond
 
 const drop = `call db__drop {"name":"staging"}`

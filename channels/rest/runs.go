@@ -114,7 +114,7 @@ func (c *call) run() (core.Run, error) {
 
 // view is a run with what it waits on.
 func (c *call) view(run core.Run) (runView, error) {
-	if !run.Status.Open() {
+	if run.Status != core.RunInputRequired { // I2: it waits on nothing
 		return viewRun(run, nil), nil
 	}
 	all, err := c.a.c.Turns.Waiting(c.ctx, run.Conversation)
