@@ -34,7 +34,7 @@ var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 // later are keys and values of parts that this version does not have. They are refused rather than ignored:
 // a policy that is silently not applied is worse than none.
 var later = map[string]string{
-	"webhooks": "webhooks", "js_exec": "js_exec",
+	"webhooks": "webhooks",
 }
 
 var personPath = regexp.MustCompile(`\.(approvers|allow)\[[0-9]+\]$`)

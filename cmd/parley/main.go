@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"parley/core/tool/js"
 )
 
 // The exit codes; doc.go says what they mean.
@@ -20,6 +22,9 @@ const (
 )
 
 func main() {
+	if js.IsChild() { // this binary runs the model's JavaScript too, apart from all else
+		js.Main()
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.LookupEnv))
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"parley/core/tool/js"
 	"strings"
 	"testing"
 
@@ -10,6 +11,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if js.IsChild() { // the program under test is this binary, and so is its child
+		js.Main()
+	}
 	testscript.Main(cleaned{m}, map[string]func(){"parley": main})
 }
 

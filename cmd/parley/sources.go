@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core/tool"
+	"parley/core/tool/js"
 	"parley/core/tool/mcp"
 	"parley/core/tool/openapi"
 	"parley/core/tool/outbound"
@@ -62,6 +63,13 @@ func buildSources(cfg *Config, a AgentConfig, e *effects, client *http.Client, l
 			log.Warn("a rule of the approval policy matches no tool", "source", o.Name, "rule", rule)
 		}
 		out.set, out.loaded = append(out.set, source), append(out.loaded, source)
+	}
+	if slices.Contains(a.Builtins, js.Name) {
+		registry, err := tool.NewRegistry(js.New(js.Config{Tools: out.set}))
+		if err != nil {
+			return out, err
+		}
+		out.set = append(out.set, registry)
 	}
 	return out, nil
 }
