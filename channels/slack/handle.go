@@ -45,6 +45,12 @@ func (p *postman) take(kind string, payload json.RawMessage) (*job, error) {
 		p.log.Debug("slack: ignored an event", "event", c.ID, "why", why)
 		return nil, nil
 	}
+	// app_mention does not say what kind of channel it is in; its lane must be that of the messages there.
+	if in.kind != "" {
+		p.kinds.set(in.channel, in.kind)
+	} else {
+		in.kind, _ = p.kinds.get(in.channel)
+	}
 	// One gesture may arrive as two messages; one message as two events.
 	if in.gesture != "" && p.gestures.claim(strings.Join([]string{in.gesture, in.user, in.channel, in.text}, "|"), in.id()) != in.id() {
 		p.log.Debug("slack: ignored a second copy of one gesture", "message", in.id())
@@ -95,8 +101,6 @@ func (p *postman) place(ctx context.Context, in post, m *core.Message) (heard bo
 		if kind, err = p.kindOf(ctx, in.channel); err != nil {
 			return false, err
 		}
-	} else {
-		p.kinds.set(in.channel, kind)
 	}
 	m.Shared = kind != direct
 	at := func(thread string) {

@@ -163,6 +163,32 @@ func TestGroupChat(t *testing.T) {
 	})
 }
 
+// What mentions the bot in a group chat arrives twice, and overtakes nothing that was said before it, however
+// long that takes.
+func TestGroupChatKeepsItsOrder(t *testing.T) {
+	both(t, func(t *testing.T, how rigOption) {
+		r := newRig(t, how)
+		r.start()
+		r.srv.Say(ana, trio, "morning")
+		after(time.Second)
+		r.sink.setRefuse(func(m core.Message) error {
+			if m.Text == "no" {
+				<-time.After(2 * time.Second) // virtual
+			}
+			return nil
+		})
+		for _, swapped := range []bool{false, true} {
+			r.srv.Swapped(swapped)
+			r.srv.Say(ben, trio, slacktest.Mention("no"))
+			r.srv.Say(ana, trio, slacktest.Mention("yes"))
+			after(time.Minute)
+		}
+		if got := r.sink.texts(); got != "morning|no|yes|no|yes" {
+			t.Errorf("handed over %q", got)
+		}
+	})
+}
+
 // A thread that a person opens in a direct chat is a conversation of its own; one under a prompt answers that
 // prompt, after a restart too.
 func TestThreadsInDirectChats(t *testing.T) {
