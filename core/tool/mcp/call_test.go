@@ -261,6 +261,10 @@ func TestOutcomes(t *testing.T) {
 // TestSessionThatTheServerForgot did not run: the server says so, and the next attempt has a new session.
 func TestSessionThatTheServerForgot(t *testing.T) {
 	t.Parallel()
+	forgetful := breaking(t, older, func(w http.ResponseWriter, _ *http.Request, _ json.RawMessage) { http.Error(w, "session not found", 404) })
+	if _, err := attempt(t, forgetful, "box__a", `{}`); !isNotStarted(err) {
+		t.Errorf("it ended as %v", err)
+	}
 	server := newServer(older)
 	add(server, "a", nil, nil)
 	p := newPlace(t)
@@ -268,9 +272,6 @@ func TestSessionThatTheServerForgot(t *testing.T) {
 	s := ready(t, start(t, Config{URL: p.url()}))
 	for session := range server.Sessions() {
 		_ = session.Close()
-	}
-	if _, err := attempt(t, s, "box__a", `{}`); !isNotStarted(err) {
-		t.Fatalf("it ended as %v", err)
 	}
 	until(t, s, "there is another session", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.tries > 1 && s.cur != nil })
 	if out, err := attempt(t, s, "box__a", `{}`); err != nil || out != "a {}" {
