@@ -261,7 +261,9 @@ func TestOutcomes(t *testing.T) {
 // TestSessionThatTheServerForgot did not run: the server says so, and the next attempt has a new session.
 func TestSessionThatTheServerForgot(t *testing.T) {
 	t.Parallel()
-	forgetful := breaking(t, older, func(w http.ResponseWriter, _ *http.Request, _ json.RawMessage) { http.Error(w, "session not found", 404) })
+	forgetful := breaking(t, older, func(w http.ResponseWriter, _ *http.Request, _ json.RawMessage) {
+		http.Error(w, "session not found", 404)
+	})
 	if _, err := attempt(t, forgetful, "box__a", `{}`); !isNotStarted(err) {
 		t.Errorf("it ended as %v", err)
 	}
