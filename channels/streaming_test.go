@@ -120,7 +120,7 @@ func TestStreamedMessageIsNoPrompt(t *testing.T) {
 		long := strings.Repeat("word", 130)
 		w.write("r1", long)
 		pass(time.Second)
-		if got := w.Shown("room"); len(got) != 1 || !strings.HasSuffix(got[0].Part.Text, " …") || len(got[0].Part.Text) > 400 {
+		if got := w.Shown("room"); len(got) != 1 || !strings.HasSuffix(got[0].Part.Text, " …") || len([]rune(got[0].Part.Text)) > 400 {
 			t.Fatalf("shown %q", texts(got))
 		}
 		w.stops(core.Out{Kind: core.OutReply, Run: "r1", Text: long, Input: "i1"})
