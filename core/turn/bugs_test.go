@@ -144,7 +144,7 @@ func TestCC11AnswersAroundTheDeadline(t *testing.T) {
 				w.start()
 				w.say(ana, "go")
 				in := w.waiting()[0]
-				w.pass(in.ExpiresAt.Add(c.at).Sub(time.Now()))
+				w.pass(time.Until(in.ExpiresAt.Add(c.at)))
 				_, err := w.e.Settle(t.Context(), settlement(in, ana, core.ActionAccept))
 				w.idle()
 				if n := w.tools["db__drop"].ran(); n != c.ran || (err == nil) != (c.ran == 1) {

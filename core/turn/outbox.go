@@ -71,7 +71,7 @@ func (e *Engine) addGlance(c core.ConversationID, run core.RunID, in core.InputI
 	const most = 1000
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if ch := c.Channel(); len(e.glances[ch]) < most {
+	if ch := c.Channel(); !e.silent(ch) && len(e.glances[ch]) < most {
 		e.glances[ch] = append(e.glances[ch], core.Out{Conversation: c, Kind: core.OutEdit, Run: run, Edits: []core.InputID{in}})
 	}
 }
