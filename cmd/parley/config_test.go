@@ -123,6 +123,7 @@ func TestConfigRefuses(t *testing.T) {
 		{"an agent of its own", map[string]string{"agents.ops.agents": `["ops"]`}, "agents.ops.agents[0]: an agent does not delegate to itself"},
 		{"a key of another platform", map[string]string{"tg.appToken": `"xapp-1"`}, "channels[0].appToken: only a channel of type slack has it"},
 		{"swapped tokens", map[string]string{"tg.type": `"slack"`, "tg.botToken": `"xapp-1"`, "tg.appToken": `"xapp-2"`}, "channels[0].botToken: this is an app-level token"},
+		{"text for a switch", map[string]string{"tg.streaming": `"yes"`}, "channels[0].streaming: want boolean, not string"},
 		{"webhooks", map[string]string{"webhooks": "[]"}, "webhooks: webhooks: not supported by this version"},
 		{"outbound", map[string]string{"outbound": `{"allowPrivate":["not a host!"]}`}, "outbound.allowPrivate[0]: "},
 		{"a doubled builtin", map[string]string{"agents.ops.builtins": `["ask_user","ask_user"]`}, `agents.ops.builtins[1]: "ask_user" is listed twice`},
