@@ -25,6 +25,9 @@ func (d *delivery) send(ctx context.Context, row core.Out, lines []Line, stands 
 		if !done {
 			to := d.targetOf(row, i)
 			to.Voice = lines[i].Voice
+			if i == 1 && lines[0].Voice == voiceLink {
+				to.ReplyTo = row.ReplyTo
+			}
 			sent, fail = d.sendPart(ctx, row, i, to, lines[i].Part)
 		}
 		if fail != nil {

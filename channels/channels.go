@@ -35,6 +35,9 @@
 //   - An edit that fails holds its row back three times, not longer.
 //   - Where a platform cannot edit, how an input ended is said in a line if it is not plain from the chat.
 //
+// The link of a URL step goes to its asker alone where others read the prompt (Finder); where that cannot be
+// done it stands in the prompt.
+//
 // A typing indicator never stands while a row is being sent.
 //
 // # While it is written
@@ -71,6 +74,8 @@ type Turns interface {
 	Wake(channel string) (<-chan struct{}, func())
 	// Move follows a platform that put a conversation at another place.
 	Move(ctx context.Context, from core.ConversationID, to core.Place) error
+	// Forward hands a row to another place of its channel: the chat with a person whom its conversation names.
+	Forward(ctx context.Context, row core.Out, to core.Place) error
 	// Glances takes the edits that are worth trying once: they have no row and no receipt.
 	Glances(channel string) []core.Out
 	// Partials lists the replies of a channel that are being written, in no order. Wake hints when there is more.

@@ -180,6 +180,7 @@ func (d *delivery) work(ctx context.Context, row core.Out) {
 			"permanent", fail.Permanent, "unsure", fail.Unsure, "tries", row.Tries+1, "err", fail.Err)
 		record = func(ctx context.Context) error { return d.turns.Failed(ctx, row, *fail) }
 	}
+	d.observe.Delivery(d.name, deliveredOf(fail))
 	if fail == nil || fail.Permanent {
 		d.settle(row)
 	}
@@ -213,6 +214,9 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 			fail = &turn.Failure{Err: fmt.Sprintf("panicked: %v", p)}
 		}
 	}()
+	if who, ok := d.personAt(row.Conversation); ok {
+		return r, d.forward(ctx, row, who), nil
+	}
 	s, err := d.turns.Show(ctx, row)
 	switch {
 	case errors.Is(err, turn.ErrNotFound):
@@ -226,9 +230,13 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 	defer d.typing.quiet(ctx, row.Conversation)()
 	v := d.viewOf(s)
 	unseen, fail := d.edit(ctx, v, s)
+	var lines []Line
 	if fail == nil {
-		lines := append(unseen, Lines(v, s)...)
-		r, fail = d.send(ctx, row, lines, d.standing(ctx, row, lines))
+		lines, fail = d.apart(ctx, &v, &s)
+	}
+	if fail == nil {
+		lines = append(append(lines, unseen...), Lines(v, s)...)
+		r, fail = d.send(ctx, s.Row, lines, d.standing(ctx, row, lines))
 	}
 	return r, fail, nil
 }
@@ -236,7 +244,7 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 // viewOf is how the row's conversation sees things. A row that this process did not write, or that may have
 // gone through, is marked as a copy; not where its first parts are known, which must split as they did.
 func (d *delivery) viewOf(s turn.Shown) render.View {
-	v := d.view(s.Lang, s.Conversation.Shared)
+	v := d.view(s.Lang, s.Conversation.Shared || copied(s))
 	v.Agent = s.Agent
 	if !s.Now.IsZero() {
 		v.Now = s.Now

@@ -91,6 +91,11 @@ func shown(a Adapter, p parse.Prompt, m core.Message, agent string) string {
 	var texts []string
 	for _, v.Now = range times {
 		texts = append(texts, render.PlainText(render.Prompt(v, in)))
+		if in.Kind == core.KindURL {
+			apart := v
+			apart.Apart = true
+			texts = append(texts, render.PlainText(render.Prompt(apart, in)))
+		}
 	}
 	return strings.Join(texts, "\n")
 }

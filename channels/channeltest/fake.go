@@ -39,6 +39,8 @@ type Fake struct {
 	Now func() time.Time
 	// OnTyping, if set, is called by Typing.
 	OnTyping func(channels.Target)
+	// OnFind, if set, says where a person is spoken to alone.
+	OnFind func(core.PersonID) (core.Place, error)
 	// OneChance makes it a platform that cannot hand a message in again.
 	OneChance bool
 
@@ -241,6 +243,14 @@ func (f *Fake) Edit(_ context.Context, to channels.Target, message string, part 
 		}
 	}
 	return &channels.SendError{Permanent: true, Err: fmt.Errorf("no message %s to edit", message)}
+}
+
+// Find asks OnFind; without it nobody is spoken to alone.
+func (f *Fake) Find(_ context.Context, who core.PersonID) (core.Place, error) {
+	if f.OnFind == nil {
+		return "", &channels.SendError{Permanent: true, Err: fmt.Errorf("%s is nowhere", who)}
+	}
+	return f.OnFind(who)
 }
 
 // Typing tells OnTyping.

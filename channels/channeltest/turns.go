@@ -198,6 +198,14 @@ func (f *Turns) Glance(row core.Out) {
 // Move is not needed here: nothing moves.
 func (f *Turns) Move(context.Context, core.ConversationID, core.Place) error { return nil }
 
+// Forward puts the row, as a new one, into the conversation of the place.
+func (f *Turns) Forward(_ context.Context, row core.Out, to core.Place) error {
+	agent, channel, _ := row.Conversation.Parts()
+	row.Conversation, row.Parts, row.Tries = core.NewConversation(agent, channel, to), nil, 0
+	f.Put(row)
+	return nil
+}
+
 // Glances takes them.
 func (f *Turns) Glances(string) []core.Out {
 	f.mu.Lock()

@@ -67,6 +67,13 @@ func (e *Engine) relay(ctx context.Context, row core.Out) error {
 	return nil
 }
 
+// Forward has a row of a conversation that stands for a person said at the place where they are spoken to.
+func (e *Engine) Forward(ctx context.Context, row core.Out, to core.Place) error {
+	agent, channel, _ := row.Conversation.Parts()
+	row.To = core.NewConversation(agent, channel, to)
+	return e.relay(ctx, row)
+}
+
 // homeOf is the conversation that what a row shows lives in.
 func (e *Engine) homeOf(ctx context.Context, row core.Out) (core.ConversationID, error) {
 	id := row.Input
