@@ -20,6 +20,8 @@ type Config struct {
 	Grace time.Duration
 	// Parallel is how many conversations of one channel are delivered to at once; 0 is 16.
 	Parallel int
+	// Observer hears what is sent and read; nil for nobody.
+	Observer Observer
 }
 
 // Channel is an adapter with who may use it and how fast.

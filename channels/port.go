@@ -49,6 +49,7 @@ type port struct {
 	Channel
 	name    string
 	turns   Turns
+	observe Observer
 	now     func() time.Time
 	log     *slog.Logger
 	lanes   *lanes
@@ -66,7 +67,7 @@ type port struct {
 func newPort(cfg Config, c Channel) *port {
 	name := c.Adapter.Name()
 	p := &port{
-		Channel: c, name: name, turns: cfg.Turns, now: cfg.Now,
+		Channel: c, name: name, turns: cfg.Turns, observe: observerOr(cfg.Observer), now: cfg.Now,
 		log:   cfg.Log.With("channel", name),
 		lanes: newLanes(), limit: newLimiter(c.PerSenderPerMinute),
 		aside: make(chan aside, 64), streams: c.Streams && c.Adapter.Dialect().Edits,

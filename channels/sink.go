@@ -45,6 +45,9 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 	if err != nil {
 		return s.notStored(ctx, m, err, again)
 	}
+	if !got.Duplicate {
+		s.observe.Reading(s.name, got.Did)
+	}
 	s.typing.poke()
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 // A hook that is new begins at the end of the log; one that is known where it was, also after a restart.
 func TestCursor(t *testing.T) {
-	for _, before := range []int{0, 1, 2, 3, 7, 64, 1001} {
+	for _, before := range []int{0, 1, 64} {
 		t.Run(fmt.Sprint(before), func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
 				w.put(approval("old"))
@@ -58,7 +58,7 @@ func TestManyWhileItIsDown(t *testing.T) {
 		w.start()
 		w.put(approval("i1"))
 		var evs []core.Event
-		for range 600 {
+		for range 300 {
 			evs = append(evs, asked("i1"))
 		}
 		w.tell(evs...)
@@ -71,7 +71,7 @@ func TestManyWhileItIsDown(t *testing.T) {
 		for _, a := range w.attempts() {
 			seen[a.head.Get("webhook-id")] = true
 		}
-		if len(seen) != 600 || len(w.look().Pending) != 0 {
+		if len(seen) != 300 || len(w.look().Pending) != 0 {
 			t.Errorf("%d messages came, %d are pending", len(seen), len(w.look().Pending))
 		}
 	})

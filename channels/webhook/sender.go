@@ -106,7 +106,7 @@ func (s *sender) begin(ctx context.Context) error {
 		return err
 	}
 	if !known {
-		if st.Cursor, err = end(ctx, s.Turns); err != nil {
+		if st.Cursor, err = s.Turns.LastEvent(ctx); err != nil {
 			return err
 		}
 		if err := st.save(ctx, s.Memory, s.hook.URL); err != nil {
@@ -115,38 +115,6 @@ func (s *sender) begin(ctx context.Context) error {
 	}
 	s.state, s.stored = st, st.Cursor
 	return nil
-}
-
-// end finds the number of the log's last event by halving: the log can be read forwards only, and may be long.
-func end(ctx context.Context, t Turns) (uint64, error) {
-	after := func(seq uint64) (bool, error) {
-		evs, err := t.Events(ctx, "", seq, 1)
-		return len(evs) > 0, err
-	}
-	low, high := uint64(0), uint64(1) // nothing stands after high, once found
-	for {
-		more, err := after(high)
-		if err != nil {
-			return 0, err
-		}
-		if !more {
-			break
-		}
-		low, high = high, high*2
-	}
-	for low < high {
-		mid := low + (high-low)/2
-		more, err := after(mid)
-		if err != nil {
-			return 0, err
-		}
-		if more {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low, nil
 }
 
 // takeIn makes messages of new events, as many as the window has room for. Bodies are stored before the

@@ -19,6 +19,7 @@ import (
 type Turns interface {
 	Input(ctx context.Context, id core.InputID) (core.Input, error)
 	Events(ctx context.Context, run core.RunID, after uint64, limit int) ([]core.Event, error)
+	LastEvent(ctx context.Context) (uint64, error)
 	News(id core.AgentID) <-chan struct{}
 }
 

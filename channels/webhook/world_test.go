@@ -152,6 +152,12 @@ func (w *world) Events(_ context.Context, _ core.RunID, after uint64, limit int)
 	return slices.Clone(w.events[i:min(i+limit, len(w.events))]), nil
 }
 
+func (w *world) LastEvent(context.Context) (uint64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return uint64(len(w.events)), nil
+}
+
 func (w *world) News(core.AgentID) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
