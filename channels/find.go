@@ -3,6 +3,7 @@ package channels
 import (
 	"context"
 	"errors"
+	"time"
 
 	"parley/core"
 	"parley/core/turn"
@@ -17,6 +18,16 @@ import (
 type Finder interface {
 	Find(ctx context.Context, who core.PersonID) (core.Place, error)
 }
+
+// Whisperer is implemented by adapters that can show text to one person where others are. Its error is a
+// *SendError.
+type Whisperer interface {
+	Whisper(ctx context.Context, to Target, who core.PersonID, text string) error
+}
+
+// unfoundRetry is how long a person is left alone whom the platform will not let us speak with: the operator
+// may mend that while the prompt waits.
+const unfoundRetry = 15 * time.Minute
 
 // voiceLink marks the line that stands for a link which was sent apart, so that the parts of the row keep
 // their numbers. It is never sent.
@@ -57,7 +68,13 @@ func asSendError(err error) *SendError {
 func (d *delivery) forward(ctx context.Context, row core.Out, who core.PersonID) *turn.Failure {
 	place, err := d.find(ctx, who)
 	if err != nil {
-		return &turn.Failure{Permanent: err.Permanent || err.Refused, After: err.After, Err: "find " + string(who) + ": " + err.Error()}
+		fail := &turn.Failure{After: err.After, Err: "find " + string(who) + ": " + err.Error()}
+		if err.Permanent {
+			s, err := d.turns.Show(ctx, row)
+			fail.Permanent = err == nil && len(promptLines(render.View{}, s)) == 0 || errors.Is(err, turn.ErrNotFound)
+			fail.After = unfoundRetry
+		}
+		return fail
 	}
 	if err := d.turns.Forward(ctx, row, place); err != nil {
 		return &turn.Failure{Err: err.Error()}
@@ -96,31 +113,55 @@ func (d *delivery) apart(ctx context.Context, v *render.View, s *turn.Shown) (fi
 	return []Line{{Voice: voiceLink}}, nil
 }
 
-// sendLink returns the message that holds the link, "" where the asker cannot be spoken to alone.
+// elsewhere stands for the id of the part that was sent to the asker alone.
+const elsewhere = "elsewhere"
+
+// sendLink returns the message that holds the link, "" where nothing can be said to the asker alone.
 func (d *delivery) sendLink(ctx context.Context, v render.View, s turn.Shown) (id string, fail *turn.Failure) {
 	asker := s.Input.Responders.Asker
-	place, err := d.find(ctx, asker)
 	v.Shared, v.Again = false, false
-	for _, part := range render.Link(v, *s.Input) {
-		if err != nil {
-			break
+	link := render.Link(v, *s.Input)
+	place, err := d.find(ctx, asker)
+	for _, part := range link {
+		if err == nil {
+			err = d.sendAlone(ctx, s.Row, place, part)
 		}
-		to := d.targetOf(s.Row, 0)
-		to.Place, to.ReplyTo, to.Voice = place, "", VoiceNote
-		to.Key = core.Digest(to.Key, part.Text)
-		try, cancel := context.WithTimeout(ctx, sendTimeout)
-		var sent Sent
-		var failed error
-		sent, failed = d.Adapter.Send(try, to, part)
-		cancel()
-		id, err = sent.Message, asSendError(failed)
+	}
+	if err != nil && err.Permanent {
+		d.log.Info("a link goes to its asker where others are: there is no direct chat", "asker", asker, "err", err)
+		err = d.whisper(ctx, s.Row, asker, render.PlainText(link))
 	}
 	switch {
 	case err == nil:
-		return id, nil
-	case err.Permanent, err.Refused, err.Moved != "", s.Row.Tries >= editTries:
+		return elsewhere, nil
+	case err.Permanent, s.Row.Tries >= editTries:
 		d.log.Warn("a link could not be sent to its asker alone, it stands in the prompt", "conversation", s.Row.Conversation, "asker", asker, "err", err)
 		return "", nil
 	}
 	return "", &turn.Failure{After: err.After, Err: "the link for " + string(asker) + " alone: " + err.Error()}
+}
+
+// sendAlone sends one part of a link to the chat with its asker.
+func (d *delivery) sendAlone(ctx context.Context, row core.Out, place core.Place, part render.Part) *SendError {
+	to := d.targetOf(row, 0)
+	to.Place, to.ReplyTo, to.Voice = place, "", VoiceNote
+	to.Key = core.Digest(to.Key, part.Text)
+	try, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	_, failed := d.Adapter.Send(try, to, part)
+	err := asSendError(failed)
+	if err != nil && (err.Refused || err.Moved != "") {
+		err.Permanent = true
+	}
+	return err
+}
+
+func (d *delivery) whisper(ctx context.Context, row core.Out, who core.PersonID, text string) *SendError {
+	w, ok := d.Adapter.(Whisperer)
+	if !ok {
+		return &SendError{Permanent: true, Err: errors.New("this channel shows everything to everybody")}
+	}
+	try, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	return asSendError(w.Whisper(try, d.targetOf(row, 0), who, text))
 }

@@ -1,6 +1,7 @@
 package channels_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -123,10 +124,43 @@ func TestARowForAPersonIsForwarded(t *testing.T) {
 		if len(s.Shown("dm")) != 1 || len(s.Shown("p:2")) != 0 {
 			t.Errorf("at the person: %+v", s.Shown("dm"))
 		}
+		in := pending()
+		texter(s, "", in)
 		s.turns.Put(core.Out{Kind: core.OutPrompt, Conversation: core.NewConversation("ops", "chat", "p:3"), Run: "r1", Input: "i1"})
 		synctest.Wait()
-		if f := s.turns.Failures(); len(f) == 0 || !f[len(f)-1].Permanent {
-			t.Errorf("failures %+v: want the last for good", f)
+		if f := s.turns.Failures(); len(f) == 0 || f[len(f)-1].Permanent || f[len(f)-1].After != 15*time.Minute {
+			t.Errorf("failures %+v: want a later try while the prompt waits", f)
+		}
+		in.State = core.InputExpired
+		pass(20 * time.Minute)
+		if f := s.turns.Failures(); !f[len(f)-1].Permanent {
+			t.Errorf("failures %+v: want the last for good, since the prompt has ended", f)
+		}
+	})
+}
+
+// whisperer shows text to one person in the room.
+type whisperer struct {
+	*channeltest.Fake
+	heard *string
+}
+
+func (w whisperer) Whisper(_ context.Context, to channels.Target, who core.PersonID, text string) error {
+	*w.heard = string(to.Place) + " " + string(who) + " " + text
+	return nil
+}
+
+func TestALinkIsWhisperedWhereThereIsNoChat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var heard string
+		s := newStand(t, render.Dialect{}, func(c *channels.Channel, _ *channels.Config, s *stand) {
+			c.Adapter = whisperer{s.Fake, &heard}
+		})
+		s.turns.Put(urlStep(s, true))
+		synctest.Wait()
+		if strings.Contains(linksOf(s.Shown("room")), "/connect") || !strings.HasPrefix(heard, "room p:1 ") || !strings.Contains(heard, stepURL) {
+			t.Errorf("whispered %q, in the room:\n%s", heard, linksOf(s.Shown("room")))
 		}
 	})
 }

@@ -105,6 +105,7 @@ type Adapter struct {
 	pace             *pacer
 	rooms            *rooms
 	names            names
+	chats            chats
 	heard            heard
 	doubts           doubts
 

@@ -113,6 +113,7 @@ type Adapter struct {
 	taken    *recent[bool]    // message identities that the sink has
 	gestures *recent[string]  // client_msg_id to the message identity it came with first
 	kinds    *recent[string]  // channel to its kind
+	chats    *recent[string]  // person to the channel of their direct chat
 	unsure   *recent[attempt] // keys of parts that may have gone through
 	noStatus *recent[bool]    // channels where assistant.threads.setStatus is refused
 
@@ -163,7 +164,7 @@ func New(cfg Config) (*Adapter, error) {
 		name: cfg.Name, agent: cfg.Agent, log: cfg.Log, now: cfg.Clock, places: cfg.Places, knows: cfg.Knows, ready: errNotYet,
 		threads: newRecent[bool](keptThreads), roots: newRecent[bool](keptThreads),
 		taken: newRecent[bool](keptThreads), gestures: newRecent[string](keptThreads),
-		kinds: newRecent[string](keptThreads), unsure: newRecent[attempt](keptKeys), noStatus: newRecent[bool](keptKeys),
+		kinds: newRecent[string](keptThreads), chats: newRecent[string](keptKeys), unsure: newRecent[attempt](keptKeys), noStatus: newRecent[bool](keptKeys),
 	}
 	if a.log == nil {
 		a.log = slog.Default()

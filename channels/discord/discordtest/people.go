@@ -40,6 +40,7 @@ func (s *Server) Say(from User, at ID, text string, how ...Said) ID {
 	if c == nil {
 		panic(fmt.Sprintf("discordtest: channel %s was not opened", at))
 	}
+	s.users[from.ID] = from
 	c.archived = c.archived && c.locked
 	quiet := m.Fields[unheard] != nil
 	delete(m.Fields, unheard)

@@ -29,6 +29,7 @@ const (
 	RouteTyping      = "POST channels/:id/typing"
 	RouteThreadMe    = "GET channels/:id/thread-members/@me"
 	RouteRoles       = "GET guilds/:id/roles"
+	RouteOpenChat    = "POST users/@me/channels"
 	RouteMember      = "GET guilds/:id/members/:id"
 	RouteRespond     = "POST interactions/:id/:token/callback"
 	RouteFollowUp    = "POST webhooks/:id/:token"
@@ -113,6 +114,8 @@ func (s *Server) call(k *restCall) (any, *refusal) {
 		}}, nil
 	case RouteMe:
 		return s.Bot().json(), nil
+	case RouteOpenChat:
+		return s.openChat(k)
 	case RouteApplication:
 		return map[string]any{"id": appID, "name": "relay", "flags": s.flags(), "bot": s.Bot().json()}, nil
 	case RouteCommands:
@@ -124,6 +127,22 @@ func (s *Server) call(k *restCall) (any, *refusal) {
 		return s.guildCall(k)
 	}
 	return s.channelCall(k)
+}
+
+// openChat opens the direct chat with a person whom the server knows.
+func (s *Server) openChat(k *restCall) (any, *refusal) {
+	var b struct {
+		Recipient string `json:"recipient_id"`
+	}
+	if err := json.Unmarshal(k.body, &b); err != nil {
+		return nil, bad(err.Error())
+	}
+	for id, u := range s.users {
+		if id.String() == b.Recipient {
+			return s.chatWith(u).json(), nil
+		}
+	}
+	return nil, &refusal{Status: 400, Code: 50033, Text: "Invalid Recipient(s)"}
 }
 
 func (s *Server) flags() int {

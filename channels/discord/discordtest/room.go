@@ -100,12 +100,24 @@ type Button struct {
 func (s *Server) DM(with User) ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.users[with.ID] = with
+	return s.chatWith(with).id
+}
+
+// Meet makes a person known, whom the bot may then open a chat with.
+func (s *Server) Meet(who User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users[who.ID] = who
+}
+
+func (s *Server) chatWith(who User) *channel {
 	for _, c := range s.channels {
-		if c.kind == kindDirect && c.with.ID == with.ID {
-			return c.id
+		if c.kind == kindDirect && c.with.ID == who.ID {
+			return c
 		}
 	}
-	return s.open(&channel{kind: kindDirect, with: with}).id
+	return s.open(&channel{kind: kindDirect, with: who})
 }
 
 // Guild makes a server with the bot in it.

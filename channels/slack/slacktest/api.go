@@ -270,10 +270,21 @@ func (s *Server) openDM(p params) map[string]any {
 	user := p.str("users")
 	for _, r := range s.rooms {
 		if r.kind == Direct && r.with == user && user != "" {
-			return ok("channel", map[string]any{"id": r.id})
+			return ok("channel", map[string]any{"id": r.id}, "no_op", true, "already_open", true)
 		}
 	}
-	return refuse("user_not_found")
+	u, found := s.users[user]
+	switch {
+	case !found:
+		return refuse("user_not_found")
+	case u.Bot:
+		return refuse("cannot_dm_bot")
+	case u.Deleted:
+		return refuse("user_disabled")
+	}
+	id := "D" + strings.TrimPrefix(user, "U")
+	s.rooms[id] = &room{id: id, kind: Direct, members: map[string]bool{BotUser: true, user: true}, with: user}
+	return ok("channel", map[string]any{"id": id})
 }
 
 func (s *Server) userInfo(p params) map[string]any {
