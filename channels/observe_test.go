@@ -42,7 +42,7 @@ func TestObserver(t *testing.T) {
 		)
 		s.turns.Put(core.Out{Kind: core.OutReply, Conversation: home, Run: "r1"})
 		s.turns.Put(core.Out{Kind: core.OutReply, Conversation: home, Run: "r2"})
-		time.Sleep(time.Hour) // the bubble's clock
+		<-time.After(time.Hour) // of the bubble's clock
 		synctest.Wait()
 		if want := []string{"chat retry", "chat dropped", "chat sent"}; !slices.Equal(h.words, want) {
 			t.Errorf("heard %q, want %q", h.words, want)

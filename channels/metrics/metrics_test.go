@@ -115,6 +115,12 @@ func input(id string, kind core.Kind, age time.Duration) core.Input {
 	return core.Input{ID: core.InputID(id), Conversation: core.NewConversation("ops", "work", "C1"), Kind: kind, State: core.InputPending, CreatedAt: time.Now().Add(-age)}
 }
 
+// later lets time of the bubble pass.
+func later(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
 // start runs metrics until the test ends.
 func start(t *testing.T, l *log, most int) *metrics.Metrics {
 	t.Helper()
@@ -221,7 +227,7 @@ func TestAges(t *testing.T) {
 		}
 		count(map[string]string{"5m": "1", "1h": "1", "1d": "1", "7d": "1", "older": "1"})
 		reads := l.reads
-		time.Sleep(25 * time.Hour) // the bubble's clock
+		later(25 * time.Hour)
 		count(map[string]string{"5m": "0", "1h": "0", "1d": "0", "7d": "4", "older": "1"})
 		if l.reads != reads {
 			t.Errorf("%d further reads of what waits", l.reads-reads)
@@ -241,7 +247,7 @@ func TestStartUp(t *testing.T) {
 		const name = `parley_inputs_waiting{age="5m",agent="ops",kind="url"}`
 		want(t, scrape(t, m), map[string]string{name: "1234"})
 		l.tell(core.Event{Type: core.EventElicitation, Input: "i000007"})
-		time.Sleep(2 * time.Second) // after the failure
+		later(2 * time.Second) // after the failure
 		l.tell(core.Event{Type: core.EventInputResolved, Input: "i000009"}, core.Event{Type: core.EventInputResolved, Input: "i000009"})
 		want(t, scrape(t, m), map[string]string{name: "1233"})
 		if l.reads != 3 {

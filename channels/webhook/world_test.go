@@ -200,7 +200,7 @@ func (w *world) look() webhook.State {
 
 // later lets time pass.
 func later(d time.Duration) {
-	time.Sleep(d) // the bubble's clock: no real time passes
+	<-time.After(d) // of the bubble's clock: no real time passes
 	synctest.Wait()
 }
 
