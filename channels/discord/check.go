@@ -78,6 +78,16 @@ func (a *Adapter) checkStarts(ctx context.Context) channels.Finding {
 
 // checkPlace examines one channel: seen, and open to the bot's words.
 func (a *Adapter) checkPlace(ctx context.Context, me snowflake, place core.Place) channels.Finding {
+	if who, err := core.ParsePerson(string(place)); err == nil {
+		found, err := a.Find(ctx, who)
+		switch number := strings.TrimPrefix(string(who), "discord:"); {
+		case err != nil:
+			return channels.Finding{Level: channels.LevelFail, What: number + " is no channel and nobody to write to: " + err.Error(), Fix: "Discord, Settings, Advanced, Developer Mode; then Copy Channel ID or Copy User ID"}
+		case string(found) != number:
+			return channels.Finding{Level: channels.LevelOK, What: "person " + number + " can be written to"}
+		}
+		place = found
+	}
 	id, err := parsePlace(place)
 	if err != nil {
 		return channels.Finding{Level: channels.LevelFail, What: err.Error(), Fix: "Discord, Settings, Advanced, Developer Mode; then Copy Channel ID from the channel's menu"}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/channels"
+	"parley/core"
 )
 
 // scopes are those that the app's manifest asks for, each with what does not work without it.
@@ -52,7 +53,11 @@ func (a *Adapter) Check(ctx context.Context) (out []channels.Finding) {
 	}
 	out = append(out, a.checkSocket(ctx)...)
 	for _, place := range a.places {
-		out = append(out, a.checkPlace(ctx, string(place)))
+		if who, err := core.ParsePerson(string(place)); err == nil {
+			out = append(out, a.checkPerson(ctx, who))
+		} else {
+			out = append(out, a.checkPlace(ctx, string(place)))
+		}
 	}
 	add(channels.LevelWarn, "event subscriptions cannot be seen with these tokens", "send the bot a direct message: if nothing comes back, compare Event Subscriptions of the app with docs/slack-manifest.yaml")
 	return out
@@ -104,6 +109,19 @@ func (a *Adapter) checkPlace(ctx context.Context, place string) channels.Finding
 		return channels.Finding{Level: channels.LevelFail, What: "the bot is not in channel " + channel, Fix: fixFor("not_in_channel")}
 	}
 	return channels.Finding{Level: channels.LevelOK, What: "the bot is in channel " + channel}
+}
+
+// checkPerson reports whether the bot can write to a person.
+func (a *Adapter) checkPerson(ctx context.Context, who core.PersonID) channels.Finding {
+	_, err := a.Find(ctx, who)
+	var no *channels.SendError
+	switch {
+	case err == nil:
+		return channels.Finding{Level: channels.LevelOK, What: string(who) + " can be written to"}
+	case errors.As(err, &no) && no.Permanent:
+		return channels.Finding{Level: channels.LevelFail, What: string(who) + " cannot be written to: " + err.Error(), Fix: "check the id (the person's profile, Copy member ID) and the scope im:write"}
+	}
+	return channels.Finding{Level: channels.LevelWarn, What: string(who) + ": " + err.Error(), Fix: a.fix(err, botSide)}
 }
 
 // fix is what to do about a failed call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -26,7 +27,7 @@ func (a *app) addChannels() error {
 			a.hooks[ch.Name] = hook
 		}
 		a.channels = append(a.channels, channels.Channel{
-			Adapter: adapter, Access: ch.access(a.cfg.Agents[ch.Agent]), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
+			Adapter: adapter, Access: a.cfg.access(ch), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
 			Streams: ch.Streaming,
 		})
 	}
@@ -73,10 +74,11 @@ func (a *app) adapterOf(ch ChannelConfig) (channels.Adapter, http.Handler, error
 // placesOn are the places of a channel that the configuration names.
 func (a *app) placesOn(ch ChannelConfig) []core.Place {
 	var out []core.Place
-	agent := a.cfg.Agents[ch.Agent]
-	for _, to := range agent.human(a.cfg, ch.Agent).Notify {
-		if _, channel, place := to.Parts(); channel == ch.Name {
-			out = append(out, place)
+	for _, id := range slices.Sorted(maps.Keys(a.cfg.Agents)) {
+		for _, to := range a.cfg.Agents[id].human(a.cfg, id).Notify {
+			if _, channel, place := to.Parts(); channel == ch.Name && !slices.Contains(out, place) {
+				out = append(out, place)
+			}
 		}
 	}
 	return out

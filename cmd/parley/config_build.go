@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,36 +38,51 @@ func (a AgentConfig) human(c *Config, id string) core.HumanInput {
 // places says how a place of each platform is written.
 var places = map[string]*regexp.Regexp{
 	"telegram": regexp.MustCompile(`^-?[1-9][0-9]*(/[1-9][0-9]*)?$`),
-	"slack":    regexp.MustCompile(`^[CDG][A-Z0-9]+(/[0-9]+\.[0-9]+)?$`),
+	"slack":    regexp.MustCompile(`^([CDG][A-Z0-9]+(/[0-9]+\.[0-9]+)?|([TE][A-Z0-9]+/)?[UW][A-Z0-9]+)$`),
 	"discord":  regexp.MustCompile(`^[1-9][0-9]*$`),
 }
 
-// notifyPlace finds the conversation of an agent that CHANNEL:PLACE names, CHANNEL being the name or the
-// type of a channel of that agent.
+// notifyPlace finds the conversation that CHANNEL:PLACE names, CHANNEL being the name or the type of a channel:
+// of the agent itself if it has one, else of another. A person is found when the first prompt is to go there.
 func (c *Config) notifyPlace(agent, s string) (core.ConversationID, error) {
 	name, place, ok := strings.Cut(s, ":")
 	if !ok || place == "" {
 		return "", fmt.Errorf("%q: want CHANNEL:PLACE, such as tg:-1001234", s)
 	}
-	var found []ChannelConfig
-	for _, ch := range c.Channels {
-		if ch.Agent == agent && (ch.Name == name || ch.Type == name) {
-			found = append(found, ch)
-		}
-	}
-	if i := slices.IndexFunc(found, func(ch ChannelConfig) bool { return ch.Name == name }); i >= 0 {
-		found = found[i : i+1]
-	}
+	found := c.channelsNamed(name, agent)
 	switch {
 	case len(found) == 0:
-		return "", fmt.Errorf("%q: agent %s has no channel with the name or type %q", s, agent, name)
+		return "", fmt.Errorf("%q: agent %s has no channel with the name or type %q, nor has another", s, agent, name)
 	case len(found) > 1:
-		return "", fmt.Errorf("%q: agent %s has several channels of the type %q: give the channel's name", s, agent, name)
+		return "", fmt.Errorf("%q: there are several channels of the type %q: give the channel's name", s, name)
 	}
-	if form := places[found[0].Type]; form != nil && !form.MatchString(place) {
-		return "", fmt.Errorf("%q: want the platform's own id of a chat or channel, such as %s:-1001234/36, %[2]s:C0456 or %[2]s:81429", s, name)
+	ch := found[0]
+	if form := places[ch.Type]; form != nil && !form.MatchString(place) {
+		return "", fmt.Errorf("%q: want the platform's own id of a chat, channel or person, such as %s:-1001234/36, %[2]s:C0456, %[2]s:U0123 or %[2]s:81429", s, name)
 	}
-	return core.NewConversation(core.AgentID(agent), found[0].Name, core.Place(place)), nil
+	if ch.Type == "discord" || ch.Type == "slack" && platforms["slack"].id.MatchString(place) {
+		place = ch.Type + ":" + place // a person, or what only the platform can tell from one
+	}
+	return core.NewConversation(core.AgentID(ch.Agent), ch.Name, core.Place(place)), nil
+}
+
+// channelsNamed are the channels that a name or a type means to an agent.
+func (c *Config) channelsNamed(name, agent string) []ChannelConfig {
+	var own, others []ChannelConfig
+	for _, ch := range c.Channels {
+		switch {
+		case ch.Name == name:
+			return []ChannelConfig{ch}
+		case ch.Type == name && ch.Agent == agent:
+			own = append(own, ch)
+		case ch.Type == name:
+			others = append(others, ch)
+		}
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return others
 }
 
 // build turns the author's questions into the engine's. fold is the folding that replies get: labels that
@@ -87,10 +103,17 @@ func (in *Intake) build(fold func(string) string) (*turn.Intake, error) {
 	return out, nil
 }
 
-// access lets in who is listed, and the agent's approvers, who must be able to answer.
-func (ch ChannelConfig) access(a AgentConfig) channels.Access {
+// access lets in who is listed, and the approvers of the agents whose prompts are shown there, who must be able
+// to answer.
+func (c *Config) access(ch ChannelConfig) channels.Access {
 	out := channels.Access{Public: ch.Access.Public}
-	for _, s := range append(slices.Clone(ch.Access.Allow), a.HumanInput.Approvers...) {
+	people := slices.Clone(ch.Access.Allow)
+	for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
+		if id == ch.Agent || slices.ContainsFunc(c.Agents[id].human(c, id).Notify, func(to core.ConversationID) bool { return to.Channel() == ch.Name }) {
+			people = append(people, c.Agents[id].HumanInput.Approvers...)
+		}
+	}
+	for _, s := range people {
 		if p := core.PersonID(s); !slices.Contains(out.Allow, p) {
 			out.Allow = append(out.Allow, p)
 		}

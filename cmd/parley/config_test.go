@@ -124,7 +124,8 @@ func TestConfigRefuses(t *testing.T) {
 		{"a key of another platform", map[string]string{"tg.appToken": `"xapp-1"`}, "channels[0].appToken: only a channel of type slack has it"},
 		{"swapped tokens", map[string]string{"tg.type": `"slack"`, "tg.botToken": `"xapp-1"`, "tg.appToken": `"xapp-2"`}, "channels[0].botToken: this is an app-level token"},
 		{"text for a switch", map[string]string{"tg.streaming": `"yes"`}, "channels[0].streaming: want boolean, not string"},
-		{"webhooks", map[string]string{"webhooks": "[]"}, "webhooks: webhooks: not supported by this version"},
+		{"a webhook without https", map[string]string{"webhooks": `[{"url":"http://example.com/x","secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]`}, "webhooks[0]: "},
+		{"a person for several", map[string]string{"api.tokens": `[{"name":"a","token":"t","speaksFor":["local:a","local:b"],"mcpMayApprove":true}]`}, "api.tokens[0].mcpMayApprove: "},
 		{"outbound", map[string]string{"outbound": `{"allowPrivate":["not a host!"]}`}, "outbound.allowPrivate[0]: "},
 		{"a doubled builtin", map[string]string{"agents.ops.builtins": `["ask_user","ask_user"]`}, `agents.ops.builtins[1]: "ask_user" is listed twice`},
 		{"an expiry of 0", map[string]string{hi + "expiresInSeconds": "0"}, hi + "expiresInSeconds: want at least 1"},
@@ -354,7 +355,7 @@ func TestHumanInputMeaning(t *testing.T) {
 		len(h.Notify) != 1 || h.Notify[0] != core.NewConversation("ops", "tg", "-1001/7") || !slices.Equal(h.Audience("telegram:1"), []core.PersonID{"telegram:42"}) {
 		t.Errorf("%+v, problems %q", h, ps)
 	}
-	a := cfg.Channels[0].access(cfg.Agents["ops"])
+	a := cfg.access(cfg.Channels[0])
 	a.Public = false
 	if !a.Allows("telegram:42") || a.Allows("telegram:1") {
 		t.Errorf("access %+v: want approvers let in and nobody else", a)

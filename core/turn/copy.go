@@ -67,11 +67,21 @@ func (e *Engine) relay(ctx context.Context, row core.Out) error {
 	return nil
 }
 
-// Forward has a row of a conversation that stands for a person said at the place where they are spoken to.
+// Forward has a row of a conversation that stands for a person said at the place where they are spoken to, unless
+// its prompt stands there anyway.
 func (e *Engine) Forward(ctx context.Context, row core.Out, to core.Place) error {
 	agent, channel, _ := row.Conversation.Parts()
 	row.To = core.NewConversation(agent, channel, to)
-	return e.relay(ctx, row)
+	home, err := e.homeOf(ctx, row)
+	if err == nil && home == row.To {
+		err = e.act(ctx, row.Conversation, false, func(a *act) error { return a.tx.DropOut(row.Seq) })
+	} else if err == nil {
+		err = e.relay(ctx, row)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) { // else it went before
+		return fmt.Errorf("forward row %d of %s to %s: %w", row.Seq, row.Conversation, row.To, err)
+	}
+	return nil
 }
 
 // homeOf is the conversation that what a row shows lives in.

@@ -53,6 +53,42 @@ func TestCopiesAnswerTheSameInput(t *testing.T) {
 	}
 }
 
+// A copy for a person is forwarded to where they are spoken to, once, and answered there; not where its prompt
+// stands anyway.
+func TestACopyForAPersonIsForwarded(t *testing.T) {
+	_, _, own := conv().Parts()
+	for _, place := range []core.Place{"dm", own} {
+		t.Run(string(place), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.found = place
+				w.agent.Human.Approvers = []core.PersonID{ben}
+				w.agent.Human.Notify = []core.ConversationID{core.NewConversation("ops", home, "p:ben")}
+				w.model = script(calls("", `db__drop {}`))
+				w.start()
+				w.say(ana, "go")
+				w.idle()
+				w.restart()
+				w.idle()
+				in := w.waiting()[0]
+				if place == own {
+					if len(in.Prompts) != 1 {
+						t.Errorf("prompts %+v", in.Prompts)
+					}
+					return
+				}
+				if len(in.Prompts) != 2 || in.Prompts[1].Conversation != core.NewConversation("ops", home, "dm") {
+					t.Fatalf("prompts %+v", in.Prompts)
+				}
+				m := w.message(ben, "yes")
+				m.Conversation = in.Prompts[1].Conversation
+				if got := w.send(m); got.Did != core.DoAnswer {
+					t.Errorf("yes at the copy: %+v", got)
+				}
+			})
+		})
+	}
+}
+
 func TestConversationThatMoves(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.model = script(calls("", `db__drop {}`))

@@ -47,8 +47,9 @@ type world struct {
 	ids      int
 	hold     bool // deliver nothing
 	keep     time.Duration
-	quiet    bool // keep no record of what was said
-	streams  bool // the chat shows replies while they are written
+	quiet    bool       // keep no record of what was said
+	streams  bool       // the chat shows replies while they are written
+	found    core.Place // where a person is, whom a conversation's place names
 }
 
 // fakeTool records each time it really runs.
@@ -241,6 +242,14 @@ func (w *world) deliverSome(ctx context.Context) bool {
 }
 
 func (w *world) show(ctx context.Context, row core.Out) {
+	if _, _, place := row.Conversation.Parts(); w.found != "" && strings.Contains(string(place), ":") {
+		for range 2 { // as after a kill between the first and its receipt
+			if err := w.e.Forward(ctx, row, w.found); err != nil && ctx.Err() == nil {
+				w.t.Errorf("forward: %v", err)
+			}
+		}
+		return
+	}
 	s, err := w.e.Show(ctx, row)
 	if err != nil {
 		return
