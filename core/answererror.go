@@ -58,6 +58,11 @@ func ErrConflict(in Input) *AnswerError {
 	return &AnswerError{Code: AnswerConflict, Input: in.ID, Reason: reason, Current: &in}
 }
 
+// ErrChanged refuses an answer to a call that is no longer the one that was shown.
+func ErrChanged(in Input) *AnswerError {
+	return &AnswerError{Code: AnswerConflict, Input: in.ID, Reason: "the call was changed since it was shown: look at it again", Current: &in}
+}
+
 // ErrForbidden refuses an answer of a person who may not answer.
 func ErrForbidden(in Input, who PersonID) *AnswerError {
 	return &AnswerError{Code: AnswerForbidden, Input: in.ID, Reason: string(who) + " may not answer it"}

@@ -24,6 +24,7 @@ const (
 	EventUnclear       EventType = "audit_unclear"   // near to an answer
 	EventChanged       EventType = "audit_changed"   // a person changed the arguments of a call: both versions
 	EventDiscarded     EventType = "audit_discarded" // a signal of the wrong shape
+	EventRevealed      EventType = "audit_revealed"  // a responder looked at the masked values of a call
 	EventUndeliverable EventType = "undeliverable"   // a prompt that could not be shown
 	EventSetAside      EventType = "set_aside"       // a run kept for the operator
 )

@@ -24,10 +24,31 @@ func Masked(raw json.RawMessage, redact []string) (shown string, n int) {
 	return m.b.String(), m.n
 }
 
+// Clear pretty-prints arguments as Masked does, with their secrets as they are: for somebody who may see them
+// and asked to.
+func Clear(raw json.RawMessage) string {
+	m := masker{clear: true}
+	if tree, ok := parseTree(raw); ok {
+		m.value(tree, false, 0)
+	} else {
+		m.plain(string(raw))
+	}
+	return m.b.String()
+}
+
 type masker struct {
 	b      strings.Builder
 	redact []string
+	clear  bool // mask nothing
 	n      int
+}
+
+// spans are the secrets within a text.
+func (m *masker) spans(s string) [][2]int {
+	if m.clear {
+		return nil
+	}
+	return secretSpans(s)
 }
 
 // mask writes what stands for a secret value.
@@ -50,6 +71,7 @@ func (m *masker) line(depth int) {
 
 // value writes n; secret says that a name above it is.
 func (m *masker) value(n node, secret bool, depth int) {
+	secret = secret && !m.clear
 	switch n.kind {
 	case '"':
 		m.str(n.text, secret)
@@ -119,7 +141,7 @@ func (m *masker) str(s string, secret bool) {
 		m.mask(s)
 		return
 	}
-	spans := secretSpans(s)
+	spans := m.spans(s)
 	if len(spans) == 0 {
 		m.b.WriteString(quoteJSON(s))
 		return
@@ -140,7 +162,7 @@ func (m *masker) str(s string, secret bool) {
 // plain writes text that is not JSON.
 func (m *masker) plain(s string) {
 	at := 0
-	for _, sp := range secretSpans(s) {
+	for _, sp := range m.spans(s) {
 		m.b.WriteString(visible(unbroken.Replace(s[at:sp[0]])))
 		m.mask(s[sp[0]:sp[1]])
 		at = sp[1]

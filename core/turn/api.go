@@ -28,6 +28,8 @@ type Settlement struct {
 	Submission core.Submission
 	Typed      string
 	Step       int
+	// Hash, if not "", is that of the call as the person saw it: one that was changed since is not settled.
+	Hash string
 }
 
 // Failure is an attempt to send that did not succeed.

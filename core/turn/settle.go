@@ -47,6 +47,8 @@ func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
 		return in, nil, a.abort(core.Closing{By: s.From, Via: s.Via, At: a.now}, "")
 	case !may:
 		return in, core.ErrForbidden(in, s.From), a.event(core.Event{Type: core.EventRefused, Run: in.Run, Input: in.ID, By: s.From, Via: s.Via})
+	case s.Hash != "" && s.Hash != in.Hash && in.Pending():
+		return in, core.ErrChanged(in), nil
 	case s.Typed != "":
 		return a.settleTyped(in, s)
 	}
