@@ -98,7 +98,7 @@ func (a *app) run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := map[string]func(context.Context) error{"engine": a.engine.Run}
+	parts := map[string]func(context.Context) error{"engine": a.work}
 	if len(a.channels) > 0 {
 		parts["channels"] = hub.Run
 	}

@@ -14,6 +14,9 @@ func TestMain(m *testing.M) {
 	if js.IsChild() { // the program under test is this binary, and so is its child
 		js.Main()
 	}
+	if notes := os.Getenv(mcpNotes); notes != "" { // and so are the MCP servers of its tests
+		os.Exit(serveMCP(notes))
+	}
 	testscript.Main(cleaned{m}, map[string]func(){"parley": main})
 }
 
