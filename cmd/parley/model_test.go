@@ -25,7 +25,7 @@ func dropper(r modeltest.Request) modeltest.Reply {
 	}
 }
 
-// chatting is a chat with an agent whose model is a Chat Completions server on loopback.
+// chatting is a chat with an agent whose model is a strict server on loopback.
 type chatting struct {
 	t             *testing.T
 	config, store string
@@ -35,9 +35,10 @@ func newChatting(t *testing.T, server *modeltest.Server) chatting {
 	t.Helper()
 	dir := t.TempDir()
 	c := chatting{t: t, config: filepath.Join(dir, "config.json"), store: filepath.Join(dir, "p.db")}
+	provider := map[modeltest.Dialect]string{modeltest.Chat: "openai", modeltest.Gemini: "gemini", modeltest.Messages: "anthropic"}[server.Dialect]
 	cfg, err := json.Marshal(map[string]any{
 		"store":  map[string]any{"path": "p.db"},
-		"models": map[string]any{"main": map[string]any{"provider": "openai", "model": "gpt-test", "apiKey": server.Key, "baseURL": server.URL}},
+		"models": map[string]any{"main": map[string]any{"provider": provider, "model": "gpt-test", "apiKey": server.Key, "baseURL": server.URL}},
 		"agents": map[string]any{"ops": map[string]any{"model": "main", "builtins": []string{"demo"}}},
 	})
 	must(t, err)
