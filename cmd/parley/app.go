@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/channels"
+	"parley/channels/metrics"
 	"parley/core"
 	"parley/core/tool/mcp"
 	"parley/core/turn"
@@ -86,13 +87,21 @@ func (a *app) addTerminal(t channels.Adapter, who core.PersonID) {
 
 // run works until ctx ends or every channel has ended by itself, and returns within stopBound after that.
 func (a *app) run(ctx context.Context) error {
+	counts, err := metrics.New(metrics.Config{Turns: a.engine, Now: a.now, Log: a.log, Version: versionText()})
+	if err != nil {
+		return err
+	}
 	hub, err := channels.NewHub(channels.Config{
-		Turns: a.engine, Channels: a.channels, Now: a.now, Log: a.log, Grace: sendGrace,
+		Turns: a.engine, Channels: a.channels, Now: a.now, Log: a.log, Grace: sendGrace, Observer: counts,
 	})
 	if err != nil {
 		return err
 	}
-	server, err := a.listen(hub)
+	hooks, err := a.webhooks(counts)
+	if err != nil {
+		return err
+	}
+	server, err := a.listen(hub, counts)
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,10 @@ func (a *app) run(ctx context.Context) error {
 		parts["channels"] = hub.Run
 	}
 	if server != nil {
-		parts["http"], parts["relays"] = server.run, a.relays
+		parts["http"], parts["relays"], parts["metrics"] = server.run, a.relays, counts.Run
+	}
+	if hooks != nil {
+		parts["webhooks"] = hooks.Run
 	}
 	for i, s := range a.servers {
 		parts[fmt.Sprintf("mcp server %d", i)] = s.Run

@@ -16,6 +16,7 @@ type Config struct {
 	Agents   map[string]AgentConfig `json:"agents"`
 	Channels []ChannelConfig        `json:"channels"`
 	Outbound OutboundConfig         `json:"outbound"`
+	Webhooks []WebhookConfig        `json:"webhooks"`
 
 	// dir is where the file stands: relative paths begin there.
 	dir string `json:"-"`
@@ -46,6 +47,8 @@ type TokenConfig struct {
 	Channels  []string `json:"channels"` // whose conversations it may write to beside its own
 	SpeaksFor []string `json:"speaksFor"`
 	Admin     bool     `json:"admin"`
+	// MCPMayApprove lets the one person it speaks for approve calls in an MCP client.
+	MCPMayApprove bool `json:"mcpMayApprove"`
 }
 
 // ModelConfig names a model at a provider.
@@ -106,6 +109,14 @@ type ApprovalConfig struct {
 	Tools      map[string]string `json:"tools"`
 	Methods    []string          `json:"methods"`
 	Responders string            `json:"responders"`
+}
+
+// WebhookConfig is an address that is told of inputs.
+type WebhookConfig struct {
+	URL string `json:"url"`
+	// Secret is whsec_…; several, separated by spaces, while a key rotates.
+	Secret Secret   `json:"secret"`
+	Events []string `json:"events"` // none is all
 }
 
 // OutboundConfig says what requests of tools may reach beside the public network.

@@ -33,6 +33,7 @@ func (c *check) shown(at Path, value string) string {
 func (c *check) all() {
 	c.api()
 	c.outbound()
+	c.webhooks()
 	for _, id := range slices.Sorted(maps.Keys(c.cfg.Models)) {
 		c.model(Path("models").key(id), c.cfg.Models[id])
 	}
@@ -105,6 +106,9 @@ func (c *check) api() {
 			}
 		}
 		c.speaksFor(at.key("speaksFor"), t.SpeaksFor)
+		if t.MCPMayApprove && t.person() == "" {
+			c.once(at.key("mcpMayApprove"), "needs speaksFor with exactly one person, who approves")
+		}
 	}
 	if len(api.Tokens) > 0 && api.Listen == "" {
 		c.warn("api.tokens", "open nothing without api.listen")

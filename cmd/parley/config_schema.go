@@ -31,15 +31,7 @@ var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile("config.schema.json")
 })
 
-// later are keys and values of parts that this version does not have. They are refused rather than ignored:
-// a policy that is silently not applied is worse than none.
-var later = map[string]string{
-	"webhooks": "webhooks",
-}
-
 var personPath = regexp.MustCompile(`\.(approvers|allow)\[[0-9]+\]$`)
-
-const notYet = "%s: not supported by this version"
 
 // schemaProblems validates a parsed value and says in our words what does not fit.
 func (c *check) schemaProblems(value any) error {
@@ -91,9 +83,6 @@ func (c *check) sentence(at Path, k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("want %s, not %s", strings.Join(slices.Sorted(slices.Values(k.Want)), " or "), k.Got)
 	case *kind.Enum:
 		got, isText := k.Got.(string)
-		if what, is := later[got]; is {
-			return fmt.Sprintf(notYet, what)
-		}
 		if !isText {
 			return "want " + choices(k.Want)
 		}
@@ -130,9 +119,6 @@ const wantName = "want a name of letters, digits, dot, underscore and hyphen, at
 func unknownKey(key string, known []string) string {
 	if len(known) == 0 {
 		return wantName
-	}
-	if what, is := later[key]; is {
-		return fmt.Sprintf(notYet, what)
 	}
 	for _, k := range known {
 		if strings.EqualFold(k, key) {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"parley/channels/webhook"
+	"parley/core"
 	"parley/core/tool"
 	"parley/core/tool/outbound"
 )
@@ -70,6 +72,28 @@ func (c *check) outbound() {
 			c.once(Path("outbound.allowPrivate").index(i), "%v", err)
 		}
 	}
+}
+
+func (c *check) webhooks() {
+	for i, w := range c.cfg.Webhooks {
+		at := Path("webhooks").index(i)
+		c.secret(at.key("secret"), w.Secret)
+		if err := webhook.Check(w.hook()); err != nil {
+			c.once(at, "%v", err)
+		}
+	}
+}
+
+func (w WebhookConfig) hook() webhook.Hook {
+	return webhook.Hook{URL: w.URL, Secret: w.Secret.Reveal(), Events: w.Events}
+}
+
+// person is the one person that a token speaks for, "" where it is not exactly one.
+func (t TokenConfig) person() core.PersonID {
+	if len(t.SpeaksFor) != 1 || strings.HasSuffix(t.SpeaksFor[0], ":*") {
+		return ""
+	}
+	return core.PersonID(t.SpeaksFor[0])
 }
 
 // platformKeys refuses keys of another platform, and asks for those that one needs.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"parley/channels"
+	"parley/channels/mcp"
+	"parley/channels/metrics"
 )
 
 // server is the HTTP side: the API, webhooks of channels at /channels/NAME, and /healthz.
@@ -19,11 +21,15 @@ type server struct {
 }
 
 // listen opens the address of the configuration; nil where it names none.
-func (a *app) listen(hub *channels.Hub) (*server, error) {
+func (a *app) listen(hub *channels.Hub, counts *metrics.Metrics) (*server, error) {
 	if a.cfg.API.Listen == "" {
 		return nil, nil
 	}
 	api, err := a.api(hub)
+	if err != nil {
+		return nil, err
+	}
+	door, err := a.mcpEndpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +42,8 @@ func (a *app) listen(hub *channels.Hub) (*server, error) {
 	for name, hook := range a.hooks {
 		mux.Handle("POST /channels/"+name, hook)
 	}
+	mux.Handle(mcp.Pattern, door)
+	mux.Handle("GET /metrics", counts.Handler())
 	mux.Handle("/", api)
 	a.log.Info("listening", "address", l.Addr().String())
 	s := &http.Server{
@@ -43,6 +51,7 @@ func (a *app) listen(hub *channels.Hub) (*server, error) {
 		WriteTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	s.RegisterOnShutdown(api.Close)
+	s.RegisterOnShutdown(door.Close)
 	return &server{listener: l, http: s}, nil
 }
 

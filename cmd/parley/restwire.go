@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"parley/channels"
 	"parley/channels/rest"
@@ -63,15 +64,24 @@ func (a *app) person(who core.PersonID) core.PersonID {
 // relays carries out what conversations by HTTP ask of others: copies of prompts, at the places that an
 // agent notifies. A channel's own delivery does it elsewhere.
 func (a *app) relays(ctx context.Context) error {
-	wake, stop := a.engine.Wake(rest.Channel)
+	var all sync.WaitGroup
+	for _, channel := range surfaces {
+		all.Go(func() { a.relay(ctx, channel) })
+	}
+	all.Wait()
+	return nil
+}
+
+func (a *app) relay(ctx context.Context, channel string) {
+	wake, stop := a.engine.Wake(channel)
 	defer stop()
 	for {
-		if _, _, err := a.engine.Outbox(ctx, rest.Channel, 100); err != nil && !errors.Is(err, context.Canceled) {
+		if _, _, err := a.engine.Outbox(ctx, channel, 100); err != nil && !errors.Is(err, context.Canceled) {
 			a.log.Error("carry copies of prompts from conversations by HTTP", "err", err)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-wake:
 		}
 	}
