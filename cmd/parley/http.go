@@ -33,6 +33,10 @@ func (a *app) listen(hub *channels.Hub, counts *metrics.Metrics) (*server, error
 	if err != nil {
 		return nil, err
 	}
+	page, err := a.inbox()
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("tcp", a.cfg.API.Listen)
 	if err != nil {
 		return nil, failed(fmt.Errorf("listen for HTTP: %w", err), "choose another address for api.listen, or stop the program that has it")
@@ -44,6 +48,8 @@ func (a *app) listen(hub *channels.Hub, counts *metrics.Metrics) (*server, error
 	}
 	mux.Handle(mcp.Pattern, door)
 	mux.Handle("GET /metrics", counts.Handler())
+	mux.Handle("/inbox", page)
+	mux.Handle("/inbox/", page)
 	mux.Handle("/", api)
 	a.log.Info("listening", "address", l.Addr().String())
 	s := &http.Server{
@@ -52,6 +58,7 @@ func (a *app) listen(hub *channels.Hub, counts *metrics.Metrics) (*server, error
 	}
 	s.RegisterOnShutdown(api.Close)
 	s.RegisterOnShutdown(door.Close)
+	s.RegisterOnShutdown(page.Close)
 	return &server{listener: l, http: s}, nil
 }
 
