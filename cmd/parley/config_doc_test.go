@@ -40,3 +40,19 @@ func TestConfigurationIsDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigurationOfTheReadme loads what people copy first.
+func TestConfigurationOfTheReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	must(t, err)
+	_, rest, _ := strings.Cut(string(readme), "```json\n")
+	block, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the README shows no configuration")
+	}
+	cfg, problems, err := parseConfig([]byte(block), t.TempDir(), envOf("ANTHROPIC_API_KEY", "sk-1"))
+	if err != nil || len(problems) > 0 || len(cfg.Agents) != 1 || len(cfg.Warnings) > 0 {
+		t.Errorf("%v, %v, %+v", err, problems, cfg)
+	}
+}
