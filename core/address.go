@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Code is the short name of the place-th input (from 1) of an open run: a letter of the run, so that a code
@@ -19,9 +20,9 @@ func Code(root RunID, place int) string {
 // SplitCodes takes the codes of waiting inputs off the start of a text: "K1 K2 yes". With "show" before them,
 // or nothing behind them, show is true. No codes: nothing is addressed.
 func SplitCodes(pending []Input, text string) (codes []InputID, rest string, show bool) {
-	rest = strings.TrimSpace(text)
+	rest = trimBlank(text)
 	if word, after, ok := strings.Cut(rest, " "); ok && strings.EqualFold(word, "show") {
-		show, rest = true, strings.TrimSpace(after)
+		show, rest = true, trimBlank(after)
 	}
 	for rest != "" {
 		word, after, _ := strings.Cut(rest, " ")
@@ -29,7 +30,7 @@ func SplitCodes(pending []Input, text string) (codes []InputID, rest string, sho
 		if id == "" {
 			break
 		}
-		codes, rest = append(codes, id), strings.TrimSpace(after)
+		codes, rest = append(codes, id), trimBlank(after)
 	}
 	switch {
 	case len(codes) == 0:
@@ -38,6 +39,14 @@ func SplitCodes(pending []Input, text string) (codes []InputID, rest string, sho
 		return nil, text, false
 	}
 	return codes, rest, show || rest == ""
+}
+
+// trimBlank takes white space off both ends, but no control characters that Unicode counts in: what has one is
+// never read as the text without it.
+func trimBlank(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) && r != '\v' && r != '\f' && r != 0x85
+	})
 }
 
 func byCode(pending []Input, word string) InputID {

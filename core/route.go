@@ -70,7 +70,7 @@ func route(s Scene, m Message, read func(Input) Reading) Decision {
 		return routeRunning(s, m, read)
 	}
 	if late(s, m, read) {
-		return Decision{Do: DoNote, Note: NoteAlready}
+		return Decision{Do: DoNote, Note: NoteAlready, Reading: read(*s.Closed)}
 	}
 	if s.Queued || m.NotBefore.After(s.Now) {
 		return Decision{Do: DoQueue}
@@ -155,7 +155,7 @@ func late(s Scene, m Message, read func(Input) Reading) bool {
 // routeRunning handles a message while the run works: cancel jumps the queue, all else waits.
 func routeRunning(s Scene, m Message, read func(Input) Reading) Decision {
 	if late(s, m, read) {
-		return Decision{Do: DoNote, Note: NoteAlready}
+		return Decision{Do: DoNote, Note: NoteAlready, Reading: read(*s.Closed)}
 	}
 	if r := read(Input{Kind: KindApproval}); r.Kind == ReadCancel && len(m.Files) == 0 {
 		return routeCancel(s, m)
@@ -166,7 +166,7 @@ func routeRunning(s Scene, m Message, read func(Input) Reading) Decision {
 // routeWaiting handles a message while an input waits.
 func routeWaiting(s Scene, m Message, read func(Input) Reading) Decision {
 	if m.Empty() { // a file alone: it neither answers nor supersedes
-		return Decision{Do: DoQueue, Note: NoteNoText}
+		return Decision{Do: DoQueue, Note: NoteQueued}
 	}
 	bound := liveTarget(s, m)
 	if bound { // a reply to a prompt answers that one

@@ -75,7 +75,7 @@ func (p *program) chat(cmd *cobra.Command, o chatOptions) error {
 func (p *program) talk(cmd *cobra.Command, cfg *Config, t terminal.Config, welcome []string) (err error) {
 	ctx, done := untilStopped(cmd.Context())
 	defer done()
-	log, err := p.logs.logger(p.stderr, slog.LevelError)
+	log, err := p.logs.logger(p.stderr, slog.LevelWarn)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (e *effects) drop(ctx *tool.Context, in dropArguments) (string, error) {
 	if err := e.record("db__drop", in, ctx.IdempotencyKey()); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("dropped the database %s", in.Name), nil
+	return fmt.Sprintf("the database %s is gone", in.Name), nil
 }
 
 const inviteSchema = `{

@@ -63,7 +63,7 @@ func TestModelKilledBeforeTheAnswer(t *testing.T) {
 		name, answer, say string
 		drops             int
 	}{
-		{"yes", "yes", "dropped the database staging", 1},
+		{"yes", "yes", "the database staging is gone", 1},
 		{"no", "no", "Declined", 0},
 		{"something else", "what does it do?", "You said: what does it do?", 0},
 	}
@@ -109,7 +109,7 @@ func TestModelKilledWhileItThinks(t *testing.T) {
 	p.kill()
 	close(think)
 	p = chat.start()
-	p.until("say:", "dropped the database staging")
+	p.until("say:", "the database staging is gone")
 	if code := p.end(); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, p.story())
 	}
@@ -143,7 +143,7 @@ func TestModelFailsAfterTheTool(t *testing.T) {
 	requests := server.Requests()
 	results := 0
 	for _, m := range requests[len(requests)-1].Messages {
-		if m.Role == "tool" && strings.Contains(m.Content, "dropped the database staging") {
+		if m.Role == "tool" && strings.Contains(m.Content, "the database staging is gone") {
 			results++
 		}
 	}

@@ -194,7 +194,7 @@ func TestAnthropicThroughTheProgram(t *testing.T) {
 	for answer, c := range map[string]struct {
 		say   string
 		drops int
-	}{"yes": {"dropped the database staging", 1}, "no": {"Declined", 0}, "what is it?": {"You said: what is it?", 0}} {
+	}{"yes": {"the database staging is gone", 1}, "no": {"Declined", 0}, "what is it?": {"You said: what is it?", 0}} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			chat := newChatting(t, modeltest.NewServerOf(t, modeltest.Messages, dropper))

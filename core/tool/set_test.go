@@ -9,7 +9,9 @@ import (
 
 type labelled string
 
-func (n labelled) Spec() tool.Spec { return tool.Spec{Source: "s", Name: string(n), Schema: json.RawMessage(`{"type":"object"}`)} }
+func (n labelled) Spec() tool.Spec {
+	return tool.Spec{Source: "s", Name: string(n), Schema: json.RawMessage(`{"type":"object"}`)}
+}
 
 func (n labelled) Call(*tool.Context, json.RawMessage) (string, error) { return string(n), nil }
 

@@ -232,6 +232,9 @@ func (a *act) say(d core.Decision, m core.Message) error {
 				o.Input = id
 			}
 		}
+		if same, err := a.sameAgain(o.Input, d.Reading, m); err != nil || same {
+			return err
+		}
 	case core.NoteTooEarly:
 		o.Input = live.ID
 		return errors.Join(a.out(o), a.showAgain())
@@ -255,6 +258,31 @@ func (a *act) say(d core.Decision, m core.Message) error {
 		}
 	}
 	return a.out(o)
+}
+
+// sameAgain reports whether a reply gives the answer again that the input was settled with: nothing happens
+// then, and nothing is said.
+func (a *act) sameAgain(id core.InputID, r core.Reading, m core.Message) (bool, error) {
+	if id == "" || r.Kind != core.ReadAnswer {
+		return false, nil
+	}
+	in, err := a.tx.Input(id)
+	if errors.Is(err, ErrNotFound) || err == nil && (in.Settled == nil || in.Settled.Answer == nil) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return sameAnswer(in, r, m), nil
+}
+
+// sameAnswer reports whether a reading amounts to the answer that an input was settled with.
+func sameAnswer(in core.Input, r core.Reading, m core.Message) bool {
+	if in.Settled == nil || in.Settled.Answer == nil {
+		return false
+	}
+	applied, err := core.Apply(in, r, m.From, m.Text)
+	return err == nil && applied.Answer != nil && core.SameAnswer(*in.Settled.Answer, *applied.Answer)
 }
 
 // told reports whether the person was told already, and remembers that they are now.

@@ -40,13 +40,15 @@ func TestSecondYesWhileRunningIsToldHowItEnded(t *testing.T) {
 		w.model = script(calls("", `db__drop {}`))
 		w.start()
 		w.say(ana, "go")
-		first, second := w.message(ana, "yes"), w.message(ana, "yes")
+		first, second, other := w.message(ana, "yes"), w.message(ana, "yes"), w.message(ana, "no")
 		w.mu.Lock()
 		w.hold = true // the edit is not delivered yet
 		w.mu.Unlock()
 		w.send(first)
-		if got := w.send(second); got.Did != core.DoNote {
-			t.Errorf("did %q", got.Did)
+		for _, m := range []core.Message{second, other} { // the same again says nothing, another is told
+			if got := w.send(m); got.Did != core.DoNote {
+				t.Errorf("%s did %q", m.Text, got.Did)
+			}
 		}
 		w.mu.Lock()
 		w.hold = false
@@ -134,7 +136,7 @@ func TestMessagesWithoutTextNeverAnswer(t *testing.T) { // FM-03, CF-02
 			w.send(full)
 		}
 		w.idle()
-		w.wantLines("ask approval drop #0", "note no_text")
+		w.wantLines("ask approval drop #0", "note queued")
 		if in := w.waiting(); len(in) != 1 {
 			t.Errorf("waiting %v", in)
 		}

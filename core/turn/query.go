@@ -99,7 +99,7 @@ func (e *Engine) Abort(ctx context.Context, c core.ConversationID, by core.Perso
 	return found, errors.Join(refused, err)
 }
 
-// Waiting lists the pending inputs of a conversation's open run, in their order.
+// Waiting lists the inputs of a conversation's open run that can be answered now, in their order.
 func (e *Engine) Waiting(ctx context.Context, c core.ConversationID) ([]core.Input, error) {
 	var out []core.Input
 	err := e.store.View(ctx, c, func(r Reader) error {
@@ -114,7 +114,7 @@ func (e *Engine) Waiting(ctx context.Context, c core.ConversationID) ([]core.Inp
 		}
 		all, err := treeInputs(r, run)
 		for _, in := range all {
-			if in.Pending() {
+			if in.Pending() && (in.ExpiresAt.IsZero() || in.ExpiresAt.After(r.Now())) {
 				out = append(out, in)
 			}
 		}

@@ -68,11 +68,14 @@ func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
 
 // settleTyped applies a reply that was given to a prompt as text: a button does what typing does.
 func (a *act) settleTyped(in core.Input, s Settlement) (core.Input, error, error) {
+	m := core.Message{Conversation: a.conv.ID, From: s.From, Text: s.Typed, SentAt: a.now}
+	r := a.e.deps.Read(in, m, a.human)
+	if !in.Pending() && r.Kind == core.ReadAnswer && sameAnswer(in, r, m) {
+		return in, nil, nil
+	}
 	if !in.Pending() || s.Step >= 0 && s.Step != in.Draft.Step {
 		return in, core.ErrConflict(in), nil
 	}
-	m := core.Message{Conversation: a.conv.ID, From: s.From, Text: s.Typed, SentAt: a.now}
-	r := a.e.deps.Read(in, m, a.human)
 	switch r.Kind {
 	case core.ReadAnswer, core.ReadCommand:
 		err := a.applyVia(in, r, m, s.Via)
