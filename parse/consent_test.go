@@ -29,13 +29,19 @@ var consentGrammar = func() map[core.Kind]*regexp.Regexp {
 	}
 }()
 
+// disguised are control characters but tab and line ends, and those that turn the direction of a text.
+var disguised = regexp.MustCompile(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
+
 // grammatical reports whether a text consents by the closed grammar of its kind.
 func grammatical(kind core.Kind, text string) bool {
+	if disguised.MatchString(text) {
+		return false
+	}
 	s := strings.Map(func(r rune) rune {
 		switch {
 		case strings.ContainsRune("‘’‛ʼ´`", r):
 			return '\''
-		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r == 0x20E3, r >= '🏻' && r <= '🏿', unicode.IsControl(r) && !unicode.IsSpace(r):
+		case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), r == 0x20E3, r >= '🏻' && r <= '🏿':
 			return -1
 		}
 		return unicode.ToLower(r)
@@ -87,7 +93,7 @@ func FuzzNoConsent(f *testing.F) {
 			f.Add(l.Text)
 		}
 	}
-	for _, s := range []string{"yes? yes", "yes /", "yes, approve it thanks", "/approve", "✅.✅", "“yes”", "y\u200b", "*yes* no"} {
+	for _, s := range []string{"yes? yes", "yes /", "yes, approve it thanks", "/approve", "✅.✅", "“yes”", "y\u200b", "*yes* no", "\x00yes", "y\x00es", "yes\x07", "\x1byes", "yes\u202e", "\vyes", "yes\u0085", "\u2066yes\u2069", "Y\u02d9"} {
 		f.Add(s)
 	}
 	all := readers()

@@ -13,7 +13,8 @@ import (
 // Fold is the folding that replies and labels get before they are compared: compatibility forms, case,
 // white space, zero-width characters, quotes and dashes, one pair of emphasis, code or quote marks around
 // the whole, and the full stops and exclamation marks at its end. Two labels with one folding cannot be
-// told apart by typing.
+// told apart by typing. Control characters and those that turn the direction of a text stay, wherever they
+// stand: a text with one is never the text without it.
 func Fold(s string) string {
 	s = normalize(s)
 	t := trimEnd(s)
@@ -40,7 +41,7 @@ func normalize(s string) string {
 func firstUnfolded(s string) int {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c < ' ' || c == 0x7f || 'A' <= c && c <= 'Z' || c == ' ' && (i == 0 || i+1 == len(s) || s[i+1] <= ' ') {
+		if c == '\t' || c == '\n' || c == '\r' || 'A' <= c && c <= 'Z' || c == ' ' && (i == 0 || i+1 == len(s) || s[i+1] <= ' ') {
 			return i
 		}
 	}
@@ -57,10 +58,8 @@ func normalizeASCII(s string, from int) string {
 	for i := from; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c == ' ' || '\t' <= c && c <= '\r':
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			space = true
-			continue
-		case c < ' ' || c == 0x7f:
 			continue
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
@@ -84,7 +83,7 @@ func normalizeUnicode(s string) string {
 		arabic = unicode.Is(unicode.Arabic, r)
 		if m, ok := marks[r]; ok {
 			b = append(b, m...)
-		} else if !invisible(r) && (!unicode.IsControl(r) || unicode.IsSpace(r)) {
+		} else if !invisible(r) {
 			b = utf8.AppendRune(b, r)
 		}
 	}
@@ -96,12 +95,12 @@ func normalizeUnicode(s string) string {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		i += n
-		if unicode.IsSpace(r) {
+		if blank(r) {
 			space = true
 			continue
 		}
 		last, _ := utf8.DecodeLastRune(out)
-		if r == 0x0307 || invisible(r) || vowelMark(r) && unicode.Is(unicode.Arabic, last) { // the dot that lower case leaves of a Turkish İ; what NFKC uncovered
+		if r == 0x0307 && last == 'i' && !space || invisible(r) || vowelMark(r) && unicode.Is(unicode.Arabic, last) { // the dot that lower case leaves of a Turkish İ; what NFKC uncovered
 			continue
 		}
 		if space && len(out) > 0 {
@@ -162,13 +161,28 @@ var marks = func() map[rune]string {
 	return m
 }()
 
-// invisible are runes that change how a text looks at most, never what it says: zero-width and direction
+// disguise are runes that hide or turn round what stands beside them, and that nobody types: control
+// characters but tab and line ends, and the overrides, embeddings and isolates of direction.
+func disguise(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r':
+		return false
+	case r < 0xA0:
+		return r < ' ' || r >= 0x7F
+	}
+	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+}
+
+// blank are the runes that part words. Of those that Unicode counts in, some are control characters.
+func blank(r rune) bool { return unicode.IsSpace(r) && !disguise(r) }
+
+// invisible are runes that change how a text looks at most, never what it says: zero-width characters, direction
 // marks, variation selectors, skin tones, the ring of a keycap.
 func invisible(r rune) bool {
 	switch {
 	case r < 0xAD:
 		return false
-	case r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F,
+	case r >= 0x200B && r <= 0x200F, r >= 0x2060 && r <= 0x2065, r >= 0x206A && r <= 0x206F,
 		r >= 0xFE00 && r <= 0xFE0F, r >= 0x1F3FB && r <= 0x1F3FF, r >= 0xE0000 && r <= 0xE0FFF:
 		return true
 	}

@@ -56,7 +56,7 @@ func (r *Reader) strip(s string) string {
 
 // trimSpace takes off white space and what cannot be seen.
 func trimSpace(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == 0x200B || r == 0xFEFF || r == 0x2060 })
+	return strings.TrimFunc(s, func(r rune) bool { return blank(r) || r == 0x200B || r == 0xFEFF || r == 0x2060 })
 }
 
 // mention is the length of our mention at the start of s, 0 for none. "<@U1>" is also met as "<@U1|name>".
@@ -123,10 +123,10 @@ func (r *Reader) unquote(s string) (rest string, q quote) {
 }
 
 // quoteKey is a line of a prompt as it compares with a quotation of it: without the marks of emphasis
-// and code, which a quotation loses.
+// and code, which a quotation loses, and without isolates.
 func quoteKey(line string) string {
 	return Fold(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("*_`~\\", r) {
+		if strings.ContainsRune("*_`~\\", r) || r >= 0x2066 && r <= 0x2069 { // isolates stand in our own sentences
 			return -1
 		}
 		return r

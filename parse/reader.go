@@ -102,7 +102,12 @@ func (r *Reader) Read(text string) core.Reading {
 	if !ok {
 		return core.Reading{}
 	}
-	got := r.message(m)
+	var got core.Reading
+	if strings.ContainsFunc(m.typed, disguise) {
+		got = r.disguised(m)
+	} else {
+		got = r.message(m)
+	}
 	if m.quote == foreignQuote && got.Kind != core.ReadOther {
 		got = unclear(core.HintQuote)
 	}
