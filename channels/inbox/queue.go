@@ -66,7 +66,7 @@ func (v *visit) query() query {
 		q.List = listMine
 	}
 	if q.Asker != "" {
-		q.Asker = v.i.c.Canonical(q.Asker)
+		q.Asker = core.PersonID(render.Visible(string(v.i.c.Canonical(q.Asker)))) // no id has what is not seen
 	}
 	for _, a := range v.i.c.Agents() {
 		if v.s.token.sees(a.ID) {
