@@ -64,17 +64,35 @@ func check(t *testing.T, kind, body string, stream bool) {
 	checkSent(t, sent)
 }
 
+// sentBlock is a content block of a request. Only the fields of calls, results and texts are read: a block of
+// another type goes back as it came, whatever is in it.
+type sentBlock struct {
+	Type, ID, Name string
+	Text           *string
+	ToolUseID      string `json:"tool_use_id"`
+	Input          json.RawMessage
+}
+
+// UnmarshalJSON reads the type first.
+func (b *sentBlock) UnmarshalJSON(raw []byte) error {
+	type plain sentBlock
+	var kind struct{ Type any }
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return err
+	}
+	switch kind.Type {
+	case "tool_use", "tool_result", "text":
+		return json.Unmarshal(raw, (*plain)(b))
+	}
+	return nil
+}
+
 // checkSent checks the calls and results of a request, and that no text is empty.
 func checkSent(t *testing.T, body []byte) {
 	var w struct {
 		Messages []struct {
 			Role    string
-			Content []struct {
-				Type, ID, Name string
-				Text           *string
-				ToolUseID      string `json:"tool_use_id"`
-				Input          json.RawMessage
-			}
+			Content []sentBlock
 		}
 	}
 	if err := json.Unmarshal(body, &w); err != nil {
