@@ -23,6 +23,23 @@ func Field(name string, value any) Said { return func(m *Message) { m.Fields[nam
 // At sets the time it was sent, in Unix seconds.
 func At(date int64) Said { return func(m *Message) { m.Date = date } }
 
+// Unheard keeps the update back until Hear: the message has its place, and is late on its way to the bot.
+func Unheard(m *Message) { m.unheard = true }
+
+// Hear sends the update of a message that was said Unheard.
+func (s *Server) Hear(at Where, id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.chats[at.Chat]
+	if m := r.find(id); m != nil && m.unheard {
+		m.unheard = false
+		if s.hears(r, m) {
+			s.push("message", s.json(r, m), r.id)
+		}
+	}
+	s.note()
+}
+
 // Say puts a message of a person into a chat and returns its id. A direct chat opens by itself.
 func (s *Server) Say(from User, at Where, text string, how ...Said) int64 {
 	if at.Chat == from.ID {
@@ -151,7 +168,7 @@ func (s *Server) post(r *room, m *Message) {
 	}
 	r.messages = append(r.messages, m)
 	if m.From.ID != botID || m.Fields["migrate_to_chat_id"] != nil || m.Fields["migrate_from_chat_id"] != nil {
-		if s.hears(r, m) {
+		if !m.unheard && s.hears(r, m) {
 			s.push("message", s.json(r, m), r.id)
 		}
 	}

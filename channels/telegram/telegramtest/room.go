@@ -43,6 +43,8 @@ type Message struct {
 	// Fields are further fields of the message, as in the Bot API.
 	Fields map[string]any
 	Date   int64
+
+	unheard bool
 }
 
 // Button finds a button by its label.
