@@ -72,7 +72,7 @@ type lexicon struct {
 	with    []string // between a consent and the arguments it changes
 	// pending ask for the list of all that waits.
 	pending map[string]struct{}
-	main    []words.Words
+	out     []wayOut
 	// comma: a point may part thousands.
 	comma bool
 }
@@ -158,7 +158,18 @@ func (x *lexicon) add(l *words.Language) {
 	for _, p := range l.Known {
 		x.known[Fold(p)] = struct{}{}
 	}
-	x.main = append(x.main, l.Main)
+	x.out = append(x.out, wayOut{foldAll(l.Main.Cancel, l.Cancel), foldAll(l.Main.Skip, l.Skip), foldAll(l.Main.Back, l.Back)})
+}
+
+// wayOut are the words of one language that lead out of a question, the main one of each first.
+type wayOut struct{ cancel, skip, back []string }
+
+func foldAll(first string, others []string) []string {
+	out := []string{Fold(first)}
+	for _, w := range others {
+		out = append(out, Fold(w))
+	}
+	return out
 }
 
 // foldPlaces folds the phrases; one that would then mean two numbers means none.

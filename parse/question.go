@@ -122,14 +122,17 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 	its, _ := r.lex.items(m.folded, buf[:0])
 	if !m.asked {
 		switch {
-		case r.leaves(m.folded, slash):
+		case r.leaves(c, m.folded, slash):
 			return core.Reading{Kind: core.ReadCancel}
 		case slash && r.lex.roles[m.folded]&commands == 0:
 			return unclear(core.HintWords)
 		case c.defaults && r.takesDefaults(its, c.n > 0 && !c.verdicts):
 			return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}
 		}
-		if v, ok := r.moves(m.folded, slash); ok {
+		if slash && r.lex.roles[m.folded]&isDetails != 0 {
+			return command(core.VerbDetails)
+		}
+		if v, ok := r.moves(c, m.folded, slash); ok {
 			return command(v)
 		}
 	}
@@ -142,10 +145,11 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 	return answerText(m)
 }
 
-// leaves reads the one word that cancels where any text is an answer.
-func (r *Reader) leaves(s string, slash bool) bool {
-	for _, w := range r.lex.main {
-		if s == Fold(w.Cancel) {
+// leaves reads the one word that cancels where any text is an answer: the main one, or the next that no option is
+// named by.
+func (r *Reader) leaves(c *choice, s string, slash bool) bool {
+	for _, w := range r.lex.out {
+		if s == c.untaken(w.cancel) {
 			return true
 		}
 	}
@@ -153,16 +157,27 @@ func (r *Reader) leaves(s string, slash bool) bool {
 }
 
 // moves reads the words skip and back where any text is an answer.
-func (r *Reader) moves(s string, slash bool) (core.Verb, bool) {
-	for _, w := range r.lex.main {
+func (r *Reader) moves(c *choice, s string, slash bool) (core.Verb, bool) {
+	for _, w := range r.lex.out {
 		switch {
-		case s == Fold(w.Skip), slash && r.lex.roles[s]&isSkip != 0:
+		case s == c.untaken(w.skip), slash && r.lex.roles[s]&isSkip != 0:
 			return core.VerbSkip, true
-		case s == Fold(w.Back), slash && r.lex.roles[s]&isBack != 0:
+		case s == c.untaken(w.back), slash && r.lex.roles[s]&isBack != 0:
 			return core.VerbBack, true
 		}
 	}
 	return "", false
+}
+
+// untaken is the first of folded words that no option is named by.
+func (c *choice) untaken(list []string) string {
+	for _, w := range list {
+		_, label := c.byLabel[w]
+		if _, value := c.byValue[w]; !label && !value {
+			return w
+		}
+	}
+	return ""
 }
 
 // partial reports whether a text is part of a label, or a typo of one.

@@ -77,7 +77,7 @@ func (w *writer) fieldWays(a *asking, in core.Input, f core.FormField, o choices
 	if back := o.free([]string{main.Back}, w.w.Back); back != "" && in.Draft.At > 0 {
 		out = append(out, w.s.say("do.back", args{"back": a.offer(back)}))
 	}
-	return out
+	return append(out, w.takenOver(a, o, false)...)
 }
 
 // limits say what fits the field.

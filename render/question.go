@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"parley/core"
 	"parley/core/words"
 )
@@ -26,6 +28,9 @@ func (w *writer) question(a *asking, in core.Input, q core.Question) {
 	} else {
 		a.body = append(a.body, w.asks(in))
 	}
+	if in.Draft.Held {
+		a.head = append(a.head, w.line("defaults.shown", nil))
+	}
 	if in.Draft.At == 0 {
 		a.say(in.Message)
 	}
@@ -40,6 +45,7 @@ type choices struct {
 	options  []core.Option
 	lettered bool
 	labels   []string // folded
+	values   []string // folded; nobody is shown them, and yet they can be typed
 	// multi: several may be chosen, from least to most.
 	multi       bool
 	least, most int
@@ -47,10 +53,13 @@ type choices struct {
 
 func (c choices) position(i int) string { return words.Position(i, c.lettered) }
 
-// takes reports whether a label takes a word over.
-func (c choices) takes(word string) bool { return slices.Contains(c.labels, word) }
+// takes reports whether an option takes a word over.
+func (c choices) takes(word string) bool {
+	f := foldLabel(word)
+	return slices.Contains(c.labels, f) || slices.Contains(c.values, f)
+}
 
-// free is the first of the words that no label has taken over, "" if there is none.
+// free is the first of the words that no option has taken over, "" if there is none.
 func (c choices) free(lists ...[]string) string {
 	for _, list := range lists {
 		for _, word := range list {
@@ -62,9 +71,16 @@ func (c choices) free(lists ...[]string) string {
 	return ""
 }
 
+// foldLabel is a label as parse compares it with a word of ours, as far as one of them can be it.
 func foldLabel(s string) string {
-	s = strings.Join(strings.Fields(strings.ToLower(s)), " ")
-	return strings.TrimRight(strings.Trim(s, `"'`), ".!")
+	s = norm.NFKC.String(strings.Map(func(r rune) rune {
+		if r >= 0x200b && r <= 0x200f || r >= 0x2060 && r <= 0x2064 || r == 0xfeff || r == 0xad || r >= 0xfe00 && r <= 0xfe0f {
+			return -1
+		}
+		return r
+	}, s))
+	s = strings.ToLower(strings.Join(strings.Fields(s), " "))
+	return strings.TrimRight(strings.Trim(s, "\"'“”„«»‘’`*_"), ".! 。")
 }
 
 // options lists the options, one a line, each with its number or letter.
@@ -74,6 +90,7 @@ func (w *writer) options(a *asking, options []core.Option, byDefault func(core.O
 	for _, o := range options {
 		labels = append(labels, o.Label)
 		c.labels = append(c.labels, foldLabel(o.Label))
+		c.values = append(c.values, foldLabel(o.Value))
 	}
 	c.lettered = words.Lettered(labels, w.Lang)
 	for i, o := range options {
@@ -100,9 +117,9 @@ func (w *writer) ways(a *asking, in core.Input, q core.Question, o choices) [][]
 	main := w.w.Main
 	switch {
 	case q.FreeText && len(q.Options) > 0:
-		out = append(out, w.s.say("do.own", args{"cancel": a.offer(main.Cancel)}))
+		out = append(out, w.s.say("do.own", args{"cancel": a.offer(w.leave(o))}))
 	case q.FreeText:
-		out = append(out, w.s.say(w.here("do.write"), args{"cancel": a.offer(main.Cancel)}))
+		out = append(out, w.s.say(w.here("do.write"), args{"cancel": a.offer(w.leave(o))}))
 	}
 	if q.HasDefaults() {
 		out = append(out, w.takeDefault(a, q, o))
@@ -114,8 +131,36 @@ func (w *writer) ways(a *asking, in core.Input, q core.Question, o choices) [][]
 	if back := o.free([]string{main.Back}, w.w.Back); back != "" && in.Draft.At > 0 {
 		out = append(out, w.s.say("do.back", args{"back": a.offer(back)}))
 	}
+	out = append(out, w.takenOver(a, o, q.FreeText)...)
 	if !q.FreeText {
 		out = append(out, w.s.say("do.only", nil))
+	}
+	return out
+}
+
+// leave is the word that cancels where options may have taken words over; the command can be taken by none.
+func (w *writer) leave(o choices) string {
+	if word := o.free([]string{w.w.Main.Cancel}, w.w.Cancel, words.For("en").Cancel); word != "" {
+		return word
+	}
+	return "/cancel"
+}
+
+// takenOver names other words for what a prompt does not speak of, as long as an option has not taken the word over
+// that people know: to leave, where options are all that is asked for, and to see the call again, where not any text
+// is an answer.
+func (w *writer) takenOver(a *asking, o choices, free bool) (out [][]seg) {
+	en := words.For("en")
+	if free {
+		return nil
+	}
+	if o.takes(w.w.Main.Cancel) || o.takes(en.Main.Cancel) {
+		out = append(out, w.s.say("do.cancel", args{"cancel": a.offer(w.leave(o))}))
+	}
+	if o.takes(w.w.Main.Details) || o.takes(en.Main.Details) {
+		if word := o.free([]string{w.w.Main.Details}, w.w.Details, en.Details); word != "" {
+			out = append(out, w.s.say("do.details", args{"details": a.offer(word)}))
+		}
 	}
 	return out
 }
