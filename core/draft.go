@@ -222,7 +222,7 @@ func (d *drafting) show(i int) (Applied, error) {
 	if !slices.Contains(d.draft.Seen, d.draft.At) {
 		d.draft.Seen = append(d.draft.Seen, d.draft.At)
 	}
-	d.draft.At, d.draft.Review = i, false
+	d.draft.At, d.draft.Review, d.draft.Held = i, false, false
 	d.draft.Step++
 	return Applied{Draft: d.draft, Show: true}, nil
 }
@@ -235,7 +235,7 @@ func (d *drafting) next() (Applied, error) {
 		}
 	}
 	if len(d.form.Fields) > 1 {
-		d.draft.Review = true
+		d.draft.Review, d.draft.Held = true, false
 		d.draft.Step++
 		return Applied{Draft: d.draft, Show: true}, nil
 	}

@@ -195,6 +195,25 @@ func TestApplySets(t *testing.T) {
 	}
 }
 
+// TestDefaultAllSaysWhyItStops: what stands next says that nobody confirms a default not yet shown, until it is answered.
+func TestDefaultAllSaysWhyItStops(t *testing.T) {
+	t.Parallel()
+	in := set(pick("A?", "pg"), pick("B?", "lite"), pick("C?", "pg"))
+	for i, step := range []struct {
+		said string
+		held bool
+	}{{"default all", true}, {"back", false}, {"ok", false}, {"default all", true}} {
+		got, err := core.Apply(in, say(step.said), "local:ana", step.said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Draft.Held != step.held || got.Show && got.Draft.Step == in.Draft.Step {
+			t.Errorf("%d: %q: held %v, want %v", i, step.said, got.Draft.Held, step.held)
+		}
+		in.Draft = got.Draft
+	}
+}
+
 func TestApplyForms(t *testing.T) {
 	t.Parallel()
 	schema := `{"properties":{"email":{"type":"string"},"role":{"type":"string","enum":["dev","ops"],"default":"dev"},"days":{"type":"integer"}},"required":["email","role"]}`

@@ -23,14 +23,19 @@ func (d *drafting) command(r Reading) (Applied, error) {
 			return d.note(n, at)
 		}
 	case VerbDefaultAll:
+		held := false
 		for _, i := range d.open() {
 			if d.in.Kind == KindQuestion && !d.seen(i) {
+				held = true
 				continue // it is shown next; a form ends in a last look instead
 			}
 			if n := d.defaultOrLeave(i); n != "" {
 				return d.note(n, i)
 			}
 		}
+		applied, err := d.next()
+		applied.Draft.Held = held && applied.Show
+		return applied, err
 	case VerbBack:
 		return d.back()
 	case VerbEdit:

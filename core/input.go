@@ -129,10 +129,12 @@ type Responders struct {
 // from 0; at the end of a form of several fields Review is the last look. Step grows with every prompt
 // that is to be shown, so that a reply is matched to the prompt it stands after.
 type Draft struct {
-	Step    int              `json:"step,omitempty"`
-	At      int              `json:"at,omitempty"`
-	Review  bool             `json:"review,omitempty"`
-	Seen    []int            `json:"seen,omitempty"`    // questions shown before the one at At: defaults of others cannot be confirmed yet
+	Step   int   `json:"step,omitempty"`
+	At     int   `json:"at,omitempty"`
+	Review bool  `json:"review,omitempty"`
+	Seen   []int `json:"seen,omitempty"` // questions shown before the one at At: defaults of others cannot be confirmed yet
+	// Held says that "default all" came to a question not yet shown, the one at At now.
+	Held    bool             `json:"held,omitempty"`
 	Choices []Choice         `json:"choices,omitempty"` // one per question answered, in question order
 	Fields  map[string]Field `json:"fields,omitempty"`
 }

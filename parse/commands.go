@@ -43,20 +43,26 @@ func (r *Reader) setCommand(its []item) (core.Reading, bool) {
 	return core.Reading{}, false
 }
 
-// edit reads "edit 2".
+// edit reads "edit 2". A number that no text has so many questions for is one all the same.
 func (r *Reader) edit(s string) (n int, ok bool) {
 	i := strings.LastIndexByte(s, ' ')
 	if i < 0 || r.lex.roles[s[:i]]&isEdit == 0 {
 		return 0, false
 	}
 	at := r.lex.numbers[s[i+1:]]
+	if allDigits(s[i+1:]) && at.N == 0 {
+		return noPart, true
+	}
 	return at.N, at.Plain
 }
 
-// editing is the command to open part n again.
+// noPart is a number that no question or field has.
+const noPart = 1 << 20
+
+// editing is the command to open part n again; that there is none is said by whoever carries it out.
 func (r *Reader) editing(n int) core.Reading {
-	if n < 1 || n > r.parts {
-		return unclear(core.HintNumber)
+	if n < 1 {
+		n = noPart
 	}
 	return core.Reading{Kind: core.ReadCommand, Verb: core.VerbEdit, N: n}
 }

@@ -96,11 +96,15 @@ func (r *Reader) text(f core.FormField, m message) core.Reading {
 		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Field: value}}
 	case m.long:
 		return core.Reading{}
-	case f.Format == "" && f.Pattern == "":
-		return unclear(core.HintType) // too long or too short
 	}
 	var buf [maxItems + 2]item
 	its, _ := r.lex.items(m.folded, buf[:0])
+	if got, ok := r.asCommand(&choice{}, its, m); ok { // it is not the value, so it is a command
+		return got
+	}
+	if f.Format == "" && f.Pattern == "" {
+		return unclear(core.HintType) // too long or too short
+	}
 	return r.misfit(its, m)
 }
 

@@ -210,3 +210,20 @@ func TestWhatNotesNameIsRead(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldDefaultsAreExplained: the prompt that "default all" came to says why, in every language.
+func TestHeldDefaultsAreExplained(t *testing.T) {
+	t.Parallel()
+	in := coretest.Input("question-multi")
+	for _, tag := range tags() {
+		v := view(TestDialects()[0])
+		v.Lang = tag
+		without := PlainText(Prompt(v, in))
+		held := in
+		held.Draft.Held = true
+		line := speak(tag).text["defaults.shown"]
+		if with := PlainText(Prompt(v, held)); line == "" || strings.Count(with, line) != 1 || strings.Contains(without, line) {
+			t.Errorf("%s:\n%s", tag, with)
+		}
+	}
+}
