@@ -36,6 +36,7 @@ type Caps struct {
 	Crossed bool // a Saying may be Late: messages need not arrive in their order
 	AtOnce  bool // messages need not wait for the turn before them
 	Slash   bool // a text such as "/help" reaches the program as a command
+	Rewords bool // a person can edit what they said: the platform is a Rewording
 }
 
 // Saying is what a person says.
@@ -56,6 +57,11 @@ type Seen struct {
 	Text    string
 	Buttons []string // what a press of each submits
 	Edited  bool
+}
+
+// Rewording is a Platform on which a person can edit what they said.
+type Rewording interface {
+	Reword(t testing.TB, who string, room Room, message, text string)
 }
 
 // Platform is a chat platform under test: a fake server that outlives the program, which is started and

@@ -268,6 +268,22 @@ var scenarios = []scenario{
 		w.Says(Direct, "Results:")
 		w.did("drop staging")
 	}},
+	{name: "AnEditToYesAnswersNothing", needs: func(c Caps) bool { return c.Rewords && c.Slash }, run: func(w *World) {
+		w.alice("drop staging")
+		in := w.Asked(Direct, 0)
+		said := w.alice("sure")
+		w.Still(Direct)
+		w.Platform.(Rewording).Reword(w.t, Alice, Direct, said, "yes")
+		before := len(w.Shown(Direct))
+		w.alice("/status") // comes after the edit
+		w.Until("an answer to /status", func() bool { return len(w.Shown(Direct)) > before })
+		w.Still(Direct)
+		w.ended(in, core.InputPending)
+		w.did()
+		w.alice("yes")
+		w.Says(Direct, "Results:")
+		w.did("drop staging")
+	}},
 	{name: "FortyMessagesAtOnce", needs: func(c Caps) bool { return c.AtOnce }, run: fortyAtOnce},
 }
 

@@ -24,21 +24,28 @@ func bobApproves(p Platform) core.HumanInput {
 	return h
 }
 
-// Suite runs every scenario that the platform is able to carry. open makes a platform for one of them.
-func Suite(t *testing.T, open func(testing.TB) Platform) {
+// Suite runs every scenario that the platform is able to carry, and fails unless these are so many cells of the
+// table: what a platform can do does not shrink unseen. open makes a platform for one of them.
+func Suite(t *testing.T, cells int, open func(testing.TB) Platform) {
+	has, caps := 0, open(t).Caps()
 	for _, s := range scenarios {
+		if s.needs != nil && !s.needs(caps) {
+			t.Logf("the platform cannot carry %s", s.name)
+			continue
+		}
+		has++
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			p := open(t)
-			if s.needs != nil && !s.needs(p.Caps()) {
-				t.Skip("the platform cannot do this")
-			}
 			human := core.DefaultHumanInput()
 			if s.human != nil {
 				human = s.human(p)
 			}
 			s.run(NewWorld(t, p, human))
 		})
+	}
+	if has != cells {
+		t.Errorf("the platform carries %d of %d scenarios, want %d", has, len(scenarios), cells)
 	}
 }
 

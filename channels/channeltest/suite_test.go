@@ -14,13 +14,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The reference platform carries every scenario, with and without edits and buttons.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]render.Dialect{
-		"rich":  {Name: "rich", Edits: true, Buttons: true, Slash: true},
-		"plain": {Name: "plain"},
+	for name, c := range map[string]struct {
+		dialect render.Dialect
+		cells   int
+	}{
+		"rich":  {render.Dialect{Name: "rich", Edits: true, Buttons: true, Slash: true}, 21},
+		"plain": {render.Dialect{Name: "plain"}, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			channeltest.Suite(t, func(t testing.TB) channeltest.Platform { return channeltest.NewMemory(t, d) })
+			channeltest.Suite(t, c.cells, func(t testing.TB) channeltest.Platform { return channeltest.NewMemory(t, c.dialect) })
 		})
 	}
 }

@@ -52,12 +52,12 @@ func openServer(t testing.TB) *server {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, func(t testing.TB) channeltest.Platform { return openServer(t) })
+	channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return openServer(t) })
 }
 
 // Caps is all there is: a typed "/help" counts as the command.
 func (s *server) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
 }
 
 func (s *server) Adapter(t testing.TB, turns channels.Turns) channels.Adapter {
@@ -132,6 +132,11 @@ func replyOf(b discordtest.Button) string {
 	}
 	_, _, reply, _ := parseCustomID(b.CustomID)
 	return reply
+}
+
+func (s *server) Reword(_ testing.TB, _ string, room channeltest.Room, message, text string) {
+	_, id, _ := parseMessageID(message)
+	s.srv.Edit(s.room[room], discordtest.ID(id), text)
 }
 
 func (s *server) Shown(room channeltest.Room) (out []channeltest.Seen) {

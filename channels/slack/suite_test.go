@@ -48,7 +48,7 @@ func (p *platform) where(r channeltest.Room) slacktest.Where {
 }
 
 func (p *platform) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
 }
 
 func (p *platform) Adapter(t testing.TB, _ channels.Turns) channels.Adapter {
@@ -101,6 +101,11 @@ func (p *platform) Press(t testing.TB, who string, room channeltest.Room, messag
 	t.Logf("message %s shows no button %q any more", message, reply)
 }
 
+func (p *platform) Reword(_ testing.TB, _ string, _ channeltest.Room, message, text string) {
+	channel, ts, _ := parseMessageID(message)
+	p.srv.Edit(channel, ts, text)
+}
+
 func (p *platform) Shown(room channeltest.Room) (out []channeltest.Seen) {
 	for _, m := range p.srv.Sent(p.where(room)) {
 		seen := channeltest.Seen{ID: messageID(m.Channel, m.TS), Text: m.Text, Edited: m.Edits > 0}
@@ -127,5 +132,5 @@ func (p *platform) Quiet(t testing.TB) {
 // Slack carries every scenario that all platforms have to.
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, func(t testing.TB) channeltest.Platform { return open(t) })
+	channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return open(t) })
 }

@@ -54,7 +54,7 @@ func (p *platform) where(r channeltest.Room) telegramtest.Where {
 }
 
 func (p *platform) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
 }
 
 // Adapter writes as fast as it can: its pace has tests of its own.
@@ -117,6 +117,11 @@ func (p *platform) Press(t testing.TB, who string, room channeltest.Room, messag
 	t.Logf("message %s shows no button %q any more", message, reply)
 }
 
+func (p *platform) Reword(_ testing.TB, _ string, room channeltest.Room, message, text string) {
+	_, id, _ := parseMessageID(message)
+	p.srv.Edit(p.where(room), id, text)
+}
+
 func (p *platform) Shown(room channeltest.Room) (out []channeltest.Seen) {
 	for _, m := range p.srv.Sent(p.where(room)) {
 		seen := channeltest.Seen{ID: messageID(m.Chat, m.ID), Text: m.Text, Edited: m.Edits > 0}
@@ -156,7 +161,7 @@ func TestSuite(t *testing.T) {
 	for name, forum := range map[string]bool{"group": false, "topic": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			channeltest.Suite(t, func(t testing.TB) channeltest.Platform { return open(t, forum) })
+			channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return open(t, forum) })
 		})
 	}
 }
