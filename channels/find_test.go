@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,14 +125,20 @@ func TestARowForAPersonIsForwarded(t *testing.T) {
 		if len(s.Shown("dm")) != 1 || len(s.Shown("p:2")) != 0 {
 			t.Errorf("at the person: %+v", s.Shown("dm"))
 		}
-		in := pending()
-		texter(s, "", in)
+		var ended atomic.Bool // the bubble's clock orders nothing between the test and the delivery
+		s.turns.OnShow = func(row core.Out) (turn.Shown, error) {
+			in := pending()
+			if ended.Load() {
+				in.State = core.InputExpired
+			}
+			return turn.Shown{Row: row, Run: core.Run{ID: row.Run}, Input: in}, nil
+		}
 		s.turns.Put(core.Out{Kind: core.OutPrompt, Conversation: core.NewConversation("ops", "chat", "p:3"), Run: "r1", Input: "i1"})
 		synctest.Wait()
 		if f := s.turns.Failures(); len(f) == 0 || f[len(f)-1].Permanent || f[len(f)-1].After != 15*time.Minute {
 			t.Errorf("failures %+v: want a later try while the prompt waits", f)
 		}
-		in.State = core.InputExpired
+		ended.Store(true)
 		pass(20 * time.Minute)
 		if f := s.turns.Failures(); !f[len(f)-1].Permanent {
 			t.Errorf("failures %+v: want the last for good, since the prompt has ended", f)
