@@ -24,7 +24,10 @@
 //   - In a lettered question only letters and "last" are positions; a number is a label or chooses nothing.
 //   - "don't deny" says two things at once: unclear.
 //   - "yes" takes the defaults shown unless a label says yes or no itself; "ok", "confirm" and "default" always do.
-//   - Where any text is an answer only the main words cancel, skip and back lead out; "stop" is text.
+//   - Where any text is an answer only the main words cancel, skip and back lead out, or the next that no
+//     option is named by; "stop" is text.
+//   - A text with a control character or an override of direction in it is never the text without it. It is free
+//     text at most; what would be an answer, a command or cancel without them is unclear.
 //   - A value that nobody was shown can be typed, unless it is a number.
 //   - In a form a few words that do not fit are a wrong value; a sentence or a question is a new message.
 //   - A quotation of anything but the prompt makes what stands behind it unclear, however plain it is.

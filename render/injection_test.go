@@ -97,6 +97,8 @@ var (
 	pair       = regexp.MustCompile(`\\[!-/:-@\[-` + "`" + `{-~]`)
 	ourBold    = regexp.MustCompile(`(?m)^◈ (\*\*?)(.+?)\*\*?$`)
 	bareURL    = regexp.MustCompile(`(?m)^<?https://[^\s<>]+>?$`)
+	mail       = regexp.MustCompile(`[A-Za-z0-9]@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}([^\pL\pN_@]|$)`)
+	everyone   = regexp.MustCompile(`(?i)@(everyone|here|channel)`)
 	ping       = regexp.MustCompile(`@[^\s\x{2060}]`)
 	tag        = regexp.MustCompile(`#[\pL\pN_]|(^|[\s(])/[A-Za-z]`)
 	isolate    = regexp.MustCompile(`\x{2068}[^\n\x{2068}\x{2069}]*\x{2069}`)
@@ -118,10 +120,15 @@ func live(d Dialect, p Part) string {
 		return "blank part"
 	case forged.MatchString(p.Text):
 		return "forged line"
-	case d.Style != Plain && ping.MatchString(p.Plain):
+	case d.Style != Plain && pinging(p.Plain) != "":
 		return "ping in the plain form"
 	}
 	return map[Style]func(Part) string{Plain: func(Part) string { return "" }, Entities: liveEntities, Mrkdwn: liveMrkdwn, Markdown: liveMarkdown}[d.Style](p)
+}
+
+// pinging is what of a text mentions somebody. The sign of a mail address does not.
+func pinging(s string) string {
+	return ping.FindString(everyone.FindString(s) + mail.ReplaceAllStringFunc(s, func(m string) string { return strings.Replace(m, "@", "", 1) }))
 }
 
 // unisolated takes out the pairs of marks that keep the direction of a value to itself. One that is left has
@@ -170,7 +177,7 @@ func liveEntities(p Part) string {
 	}
 	rest += string(utf16.Decode(u[at:]))
 	rest = bareURL.ReplaceAllString(rest, "")
-	if m := ping.FindString(rest) + tag.FindString(rest); m != "" {
+	if m := pinging(rest) + tag.FindString(rest); m != "" {
 		return fmt.Sprintf("mention, tag or command %q", m)
 	}
 	return ""
@@ -208,7 +215,7 @@ func liveMarkdown(p Part) string {
 	if m := regexp.MustCompile(`(?m)^ *([-+]|\d+\.) |^ *[-=]+$`).FindString(s); m != "" {
 		return "live line start " + m
 	}
-	if ping.MatchString(s) {
+	if pinging(s) != "" {
 		return "live ping"
 	}
 	return ""

@@ -100,6 +100,38 @@ func escape(style Style, s string, start bool) string {
 
 func word(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
+// mailHost is the host of a mail address.
+var mailHost = regexp.MustCompile(`^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}`)
+
+// mailAt reports whether the sign at s[i] stands within a mail address, which no platform makes a mention of and which
+// people copy. One that begins like a mention of everybody is none, since that is looked for within words too;
+// and an address of the web with a user in it is none.
+func mailAt(s string, i int) bool {
+	if i == 0 || s[i] != '@' || !isAlnum(s[i-1]) {
+		return false
+	}
+	host := mailHost.FindString(s[i+1 : min(len(s), i+1+maxMail)])
+	next, _ := utf8.DecodeRuneInString(s[i+1+len(host):])
+	if host == "" || word(next) || next == '@' || everybody.MatchString(host) {
+		return false
+	}
+	before := s[max(0, i-maxMail):i]
+	if from := strings.LastIndexAny(before, " \t"); from >= 0 {
+		before = before[from+1:]
+	}
+	return len(before) < maxMail && !strings.Contains(before, "//")
+}
+
+// maxMail is how long the parts of a mail address are at most.
+const maxMail = 254
+
+// everybody begins like a mention of all who are in a room.
+var everybody = regexp.MustCompile(`^(?i:everyone|here|channel)`)
+
+func isAlnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
 // dead puts a joiner into what a platform would make a mention, a tag, a command or a reference of. What stands
 // behind s is not known: at its end it is taken for a letter.
 func dead(s string) string {
@@ -115,7 +147,7 @@ func dead(s string) string {
 		live := false
 		switch c {
 		case '@', '<':
-			live = !unicode.IsSpace(next)
+			live = !unicode.IsSpace(next) && !mailAt(s, i)
 		case '#':
 			live = n == 0 || word(next)
 		case '/':
@@ -179,7 +211,7 @@ func escapeMarkdown(s string, start bool) string {
 				b.WriteByte('\\')
 			}
 			b.WriteRune(r)
-			if i+1 == len(s) || s[i+1] != ' ' {
+			if (i+1 == len(s) || s[i+1] != ' ') && !mailAt(s, i) {
 				b.WriteString(joiner)
 			}
 		case strings.ContainsRune(markdownMarks, r),
