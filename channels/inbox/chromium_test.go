@@ -44,6 +44,10 @@ func newChromium(t *testing.T) *chromium {
 	if path == "" {
 		t.Skip("no Chromium is installed: install one, or name it in PARLEY_CHROMIUM, to test the page in a browser")
 	}
+	dir, err := os.MkdirTemp("", "inbox")
+	if err != nil {
+		t.Fatal(err)
+	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +57,7 @@ func newChromium(t *testing.T) *chromium {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(path, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-extensions", "--user-data-dir="+t.TempDir())
+		"--disable-background-networking", "--disable-extensions", "--user-data-dir="+dir)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", path, err)
@@ -63,13 +67,33 @@ func newChromium(t *testing.T) *chromium {
 	done := make(chan struct{})
 	go func() { defer close(done); c.read(out) }()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		c.end(cmd)
 		_ = in.Close()
 		<-done
 		_ = out.Close()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Logf("a helper of the browser still writes: %v", err)
+		}
 	})
 	return c
+}
+
+// end asks the browser to end, so that its helpers do too, and makes it where it does not.
+func (c *chromium) end(cmd *exec.Cmd) {
+	_, err := c.in.Write([]byte(`{"id":1000000,"method":"Browser.close"}` + "\x00"))
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	if err == nil {
+		select {
+		case <-ended:
+			return
+		case <-late.C:
+		}
+	}
+	_ = cmd.Process.Kill()
+	<-ended
 }
 
 // read hands out what the browser says, until it ends.

@@ -37,16 +37,15 @@ const (
 
 // world is the page on an engine with a real store.
 type world struct {
-	t       testing.TB
-	mu      sync.Mutex
-	ahead   time.Duration
-	ran     []string
-	agents  map[core.AgentID]*turn.Agent
-	engine  *turn.Engine
-	inbox   *inbox.Inbox
-	server  *httptest.Server
-	streams int
-	close   func()
+	t      testing.TB
+	mu     sync.Mutex
+	ahead  time.Duration
+	ran    []string
+	agents map[core.AgentID]*turn.Agent
+	engine *turn.Engine
+	inbox  *inbox.Inbox
+	server *httptest.Server
+	close  func()
 }
 
 // tokens of the world: their secrets are their names with "-secret".

@@ -25,7 +25,7 @@
     if (focused) fresh.focus();
   };
 
-  const heading = (card) => card.querySelector("h1, h2").textContent;
+  const heading = (card) => card.querySelector("h2").textContent;
 
   const ended = async (card) => {
     const page = await load("/inbox/inputs/" + encodeURIComponent(card.id.slice(3)));
