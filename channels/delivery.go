@@ -38,6 +38,9 @@ type delivery struct {
 	// busy are the conversations whose oldest row is being sent or recorded; sending counts the former.
 	busy    map[core.ConversationID]bool
 	sending int
+	// since are the conversations that were freed since the outbox was last listed: what the list says of them is
+	// out of date, and would be sent a second time.
+	since map[core.ConversationID]bool
 	// unsure is, by row, the part whose last attempt in this process may have gone through.
 	unsure map[string]int
 	moved  map[core.ConversationID]core.Place
@@ -50,8 +53,8 @@ type delivery struct {
 func newDelivery(p *port, cfg Config) *delivery {
 	return &delivery{
 		port: p, grace: cfg.Grace, parallel: cfg.Parallel, started: cfg.Now(),
-		freed:  make(chan struct{}, 1),
-		busy:   map[core.ConversationID]bool{},
+		freed: make(chan struct{}, 1),
+		busy:  map[core.ConversationID]bool{}, since: map[core.ConversationID]bool{},
 		unsure: map[string]int{}, moved: map[core.ConversationID]core.Place{},
 		streaming: map[core.ConversationID]streamed{},
 	}
@@ -99,7 +102,7 @@ func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) tim
 		return storeRetry
 	}
 	for _, row := range rows {
-		if d.take(row.Conversation) {
+		if d.takeListed(row.Conversation) {
 			workers.Go(func() { d.work(send, row) })
 		}
 	}
@@ -110,10 +113,11 @@ func (d *delivery) start(ctx, send context.Context, workers *sync.WaitGroup) tim
 	return wait
 }
 
-// room is how many rows to list: those in flight are listed too, and must not hide a free conversation.
+// room is how many rows to list now: those in flight are listed too, and must not hide a free conversation.
 func (d *delivery) room() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	clear(d.since)
 	return d.parallel + len(d.busy)
 }
 
@@ -124,9 +128,22 @@ func (d *delivery) crowded() bool {
 	return len(d.busy) > d.parallel/4
 }
 
+// takeListed takes a conversation for a row of the last list, unless that is out of date; free has asked for
+// another then.
+func (d *delivery) takeListed(c core.ConversationID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.since[c] && d.takeNow(c)
+}
+
 func (d *delivery) take(c core.ConversationID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.takeNow(c)
+}
+
+// takeNow is take with mu held.
+func (d *delivery) takeNow(c core.ConversationID) bool {
 	if d.busy[c] || d.sending >= d.parallel {
 		return false
 	}
@@ -147,6 +164,7 @@ func (d *delivery) sent() {
 func (d *delivery) free(c core.ConversationID) {
 	d.mu.Lock()
 	delete(d.busy, c)
+	d.since[c] = true
 	d.mu.Unlock()
 	d.look()
 }

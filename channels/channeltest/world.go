@@ -56,15 +56,22 @@ type World struct {
 	store  *bolt.Store
 	engine *turn.Engine
 	stop   func()
+	// around, if set, is put between the hub and the engine.
+	around func(*turn.Engine) channels.Turns
 }
 
 // NewWorld starts the program on a new store file, until the test ends. human may name the platform's people.
 func NewWorld(t testing.TB, p Platform, human core.HumanInput) *World {
 	t.Helper()
+	w := newWorld(t, p, human)
+	w.Start()
+	return w
+}
+
+func newWorld(t testing.TB, p Platform, human core.HumanInput) *World {
 	w := &World{
 		Platform: p, t: t, file: filepath.Join(t.TempDir(), "parley.db"), clock: &Clock{}, human: human, Effects: &Effects{},
 	}
-	w.Start()
 	t.Cleanup(w.Stop)
 	return w
 }
@@ -94,15 +101,19 @@ func (w *World) Start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.store = store
+	turns := channels.Turns(w.engine)
+	if w.around != nil {
+		turns = w.around(w.engine)
+	}
 	adapter = w.Adapter(w.t, w.engine)
 	hub, err := channels.NewHub(channels.Config{
-		Turns: w.engine, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler),
+		Turns: turns, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler),
 		Channels: []channels.Channel{{Adapter: adapter, Access: channels.Access{Public: true}}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.store = store
 	w.run(store, hub)
 }
 

@@ -92,7 +92,7 @@ func (r *rig) waits(context.Context) (out []core.ConversationID, err error) {
 	return append(out, "ops|other|1", "ops|guild|no-number"), nil
 }
 
-func mustNew(t *testing.T, cfg Config) *Adapter {
+func mustNew(t testing.TB, cfg Config) *Adapter {
 	t.Helper()
 	a, err := New(cfg)
 	if err != nil {

@@ -22,6 +22,7 @@ type server struct {
 	mu      sync.Mutex
 	pending map[string]bool // what was said or pressed and is not with the engine
 	late    []discordtest.ID
+	crowd   []discordtest.ID // the chats of the figures
 	changed chan struct{}
 }
 
@@ -63,7 +64,7 @@ func (s *server) Caps() channeltest.Caps {
 func (s *server) Adapter(t testing.TB, turns channels.Turns) channels.Adapter {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return watched{s, mustNew(t.(*testing.T), Config{
+	return watched{s, mustNew(t, Config{
 		Name: "guild", Agent: channeltest.Agent, Token: s.srv.Token(), APIURL: s.srv.URL, Client: &http.Client{Transport: transport},
 		Log: slog.New(slog.DiscardHandler), Inputs: turns.Waiting,
 		Waiting: func(context.Context) ([]core.ConversationID, error) {
@@ -80,12 +81,16 @@ func (s *server) Conversation(room channeltest.Room) core.ConversationID {
 	return core.NewConversation(channeltest.Agent, "guild", core.Place(s.room[room].String()))
 }
 
+func (s *server) connected() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return s.srv.Wait(ctx, func() bool { return s.srv.Live() > 0 }) == nil
+}
+
 // Say waits for the program's session: what is said to a bot that is away is another test's matter.
 func (s *server) Say(t testing.TB, said channeltest.Saying) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	if err := s.srv.Wait(ctx, func() bool { return s.srv.Live() > 0 }); err != nil {
+	if !s.connected() {
 		t.Error("the program does not connect")
 	}
 	at, text := s.room[said.Room], said.Text
