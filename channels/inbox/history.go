@@ -77,8 +77,11 @@ func (v *visit) history(id core.RunID) (runPage, error) {
 	if agent == "" {
 		agent = t.Run.Conversation.Agent()
 	}
-	mine := t.Run.Asker() == v.s.Person || slices.ContainsFunc(t.Inputs, func(in core.Input) bool { return v.i.c.Turns.MayAnswer(in, v.s.Person) })
-	if !mine || !v.s.token.sees(agent, t.Run.Conversation.Agent()) {
+	mine, err := v.answersFor(t)
+	if err != nil {
+		return runPage{}, err
+	}
+	if !mine && t.Run.Asker() != v.s.Person || !v.s.token.sees(agent, t.Run.Conversation.Agent()) {
 		return runPage{}, errNoPage
 	}
 	after, err := strconv.ParseUint("0"+v.r.URL.Query().Get("after"), 10, 64)
@@ -102,6 +105,24 @@ func (v *visit) history(id core.RunID) (runPage, error) {
 	}
 	err = v.entries(&p, t, events)
 	return p, err
+}
+
+// answersFor reports whether the person may answer something of a run, or of the runs below a root.
+func (v *visit) answersFor(t turn.Trace) (bool, error) {
+	may := func(in core.Input) bool { return v.i.c.Turns.MayAnswer(in, v.s.Person) }
+	if slices.ContainsFunc(t.Inputs, may) {
+		return true, nil
+	}
+	for _, id := range t.Run.Children {
+		child, err := v.i.c.Turns.Trace(v.r.Context(), id)
+		if err != nil && !errors.Is(err, turn.ErrNotFound) {
+			return false, err
+		}
+		if slices.ContainsFunc(child.Inputs, may) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // entries draws the events of a run, and notes the version of what they show.

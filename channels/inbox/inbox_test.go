@@ -209,6 +209,31 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestSubAgent: what another agent asks is answered as its own, and both runs lead to each other.
+func TestSubAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	in := w.begin("ops", `call agent__child {"message":"call db__drop {\"name\":\"staging\"}"}`)[0]
+	if in.Agent != "child" {
+		t.Fatalf("asked by %s", in.Agent)
+	}
+	b := w.as("ben")
+	b.get("/inbox?agent=child").want(t, 200, "Approve db / drop?", "<bdi>Child</bdi>")
+	b.get("/inbox/runs/"+string(in.Run)).want(t, 200, "Part of", "Asked: Approve db / drop?")
+	run, err := w.engine.RunByID(t.Context(), in.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []*browser{b, w.as("ana")} {
+		who.get("/inbox/runs/"+string(run.Parent)).want(t, 200, "Call of agent__child", "/inbox/runs/"+string(in.Run))
+	}
+	w.as("cleo").get("/inbox/runs/"+string(run.Parent)).want(t, 404)
+	b.answer(in, url.Values{}).want(t, 303)
+	if _, err := w.engine.Stopped(t.Context(), run.Parent); err != nil || len(w.effects()) != 1 {
+		t.Errorf("effects %q, %v", w.effects(), err)
+	}
+}
+
 // TestExpired: who comes too late is told, and nothing runs.
 func TestExpired(t *testing.T) {
 	t.Parallel()
