@@ -2,6 +2,7 @@ package channels
 
 import (
 	"strings"
+	"time"
 
 	"parley/core"
 	"parley/core/turn"
@@ -15,7 +16,7 @@ type Line struct {
 }
 
 // Lines renders what an outbox row shows, in order. It is empty where there is nothing to say any more: an
-// empty reply, or the prompt of an input that has ended or moved on.
+// empty reply, or the prompt of an input that has ended, moved on or is overdue.
 func Lines(v render.View, s turn.Shown) []Line {
 	switch s.Row.Kind {
 	case core.OutReply:
@@ -39,10 +40,15 @@ func replyLines(v render.View, s turn.Shown) (out []Line) {
 }
 
 func promptLines(v render.View, s turn.Shown) []Line {
-	if s.Input == nil || !s.Input.Pending() || s.Input.Draft.Step != s.Row.Step {
+	if s.Input == nil || !s.Input.Pending() || s.Input.Draft.Step != s.Row.Step || overdue(*s.Input, v.Now) {
 		return nil
 	}
 	return voiced(VoiceAsk, render.Prompt(v, *s.Input))
+}
+
+// overdue reports whether nobody can answer an input any more, though it is not closed yet.
+func overdue(in core.Input, now time.Time) bool {
+	return !in.ExpiresAt.IsZero() && !now.IsZero() && !in.ExpiresAt.After(now)
 }
 
 func noteData(s turn.Shown) render.NoteData {

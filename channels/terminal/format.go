@@ -18,32 +18,51 @@ const mark = "> "
 // output that lacks its prefix.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// format is text as voice says it, ending with a line feed. On a pipe each line has its prefix; a person
-// sees prompts set off from what the agent says.
-func format(v channels.Voice, text string, interactive bool) string {
-	prefix := prefixOf(v, interactive)
+// parley opens the lines of Parley's own notes; no text of anybody else has it (render sees to that).
+const parley = "◈ "
+
+// format is text as voice says it, ending with a line feed. On a pipe (columns 0) each line has its prefix. On a
+// terminal a prompt has a rule at its side, and all that is not a note of Parley's own is moved in, so that nobody
+// else's text begins where a rule, a note or the mark where to type does. Lines longer than the terminal is wide are
+// broken here: what the terminal itself broke off would begin there too.
+func format(v channels.Voice, text string, columns int) string {
 	var b strings.Builder
-	if interactive && v == channels.VoiceAsk {
+	if columns > 0 && v == channels.VoiceAsk {
 		b.WriteByte('\n')
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(breaks.Replace(text), "\n"), "\n") {
-		b.WriteString(strings.TrimRight(prefix+line, " "))
-		b.WriteByte('\n')
+		first, next := prefixesOf(v, line, columns > 0)
+		rest := line
+		for prefix := first; ; prefix = next {
+			n := len(rest)
+			if columns > 0 {
+				n = fits(rest, columns-widthOf(prefix))
+			}
+			b.WriteString(strings.TrimRight(prefix+rest[:n], " "))
+			b.WriteByte('\n')
+			if rest = strings.TrimLeft(rest[n:], " "); rest == "" {
+				break
+			}
+		}
 	}
 	return b.String()
 }
 
-func prefixOf(v channels.Voice, interactive bool) string {
-	if v == "" {
+// prefixesOf are what stands before a line, and before what of it goes on below.
+func prefixesOf(v channels.Voice, line string, interactive bool) (first, next string) {
+	const indent = "  "
+	switch {
+	case !interactive && v == "":
 		v = channels.VoiceSay
+		fallthrough
+	case !interactive:
+		return string(v) + ": ", string(v) + ": "
+	case v == channels.VoiceAsk:
+		return "│ ", "│ "
+	case v == channels.VoiceNote && strings.HasPrefix(line, parley):
+		return "", indent
 	}
-	if !interactive {
-		return string(v) + ": "
-	}
-	if v == channels.VoiceAsk {
-		return "│ "
-	}
-	return "" // Parley's own lines open with its mark, which no other text can
+	return indent, indent
 }
 
 // commands are the platform commands that a line may be.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"parley/channels"
@@ -80,6 +81,9 @@ func (a *Adapter) welcome(ctx context.Context) error {
 	for _, in := range waiting {
 		a.after(in)
 	}
+	waiting = slices.DeleteFunc(waiting, func(in core.Input) bool { // about to be closed: that alone is said
+		return !in.ExpiresAt.IsZero() && !in.ExpiresAt.After(a.cfg.Now())
+	})
 	if len(waiting) == 0 || a.shown(waiting[0]) {
 		return nil
 	}
@@ -146,7 +150,7 @@ func (a *Adapter) take(ctx context.Context, sink channels.Sink, line string) err
 func (a *Adapter) note(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	_ = a.write(channels.VoiceNote, text)
+	_ = a.write(channels.VoiceNote, parley+text)
 }
 
 // ask shows where to type; unask tells that the line is over, or that there is none.

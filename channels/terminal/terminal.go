@@ -13,6 +13,11 @@
 // One message a line. Each line of output begins with say: (the agent), ask: (a prompt), note: (Parley) or
 // you: (what was read). At the end of the input the adapter waits until the turn stands still and ends.
 //
+// # On a terminal
+//
+// Three things begin at the left edge: Parley's notes with their mark, prompts with a rule, and the mark where to
+// type. All other text is moved in, line by line and where a line is broken, so that no reply can look like them.
+//
 // # Leaving
 //
 // End of input (ctrl-D) ends it, as does its context (ctrl-C). What waits stays in the store; the next start
@@ -54,6 +59,8 @@ type Config struct {
 	Out     io.Writer
 	// Interactive says that a person sits at a terminal: no prefixes, and a mark where to type.
 	Interactive bool
+	// Columns is how wide a terminal is now; where it is nil or tells 0, lines are broken as for 80.
+	Columns func() int
 	// Lang is the person's language as a BCP 47 tag.
 	Lang  string
 	Turns Turns
@@ -144,12 +151,25 @@ func (a *Adapter) place() uint64 {
 	return a.last
 }
 
+// columns is how wide the terminal is; 0 for a pipe.
+func (a *Adapter) columns() int {
+	if !a.cfg.Interactive {
+		return 0
+	}
+	if a.cfg.Columns != nil {
+		if n := a.cfg.Columns(); n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
 // write writes text as voice says it, in one write. The caller holds mu. The error is a *channels.SendError.
 func (a *Adapter) write(v channels.Voice, text string) error {
 	if a.broken != nil { // nothing is tried, so it is known not to be seen
 		return &channels.SendError{Err: a.broken}
 	}
-	out := format(v, text, a.cfg.Interactive)
+	out := format(v, text, a.columns())
 	if a.asking {
 		out = "\r  \r" + out + mark
 	}

@@ -252,6 +252,51 @@ func TestWhatWaitsIsShownAgainAtTheStart(t *testing.T) {
 	}
 }
 
+// An input that is overdue is about to be closed, which is said then; its prompt is not shown any more.
+func TestOverdueInputIsNotShownAtTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, nil)
+		in := pending("Sure?")
+		in.ExpiresAt = time.Now()
+		in.Prompts = []core.Prompt{{Conversation: in.Conversation, Messages: []string{"old"}, Order: 1}}
+		d.turns.SetWaiting(*in)
+		d.turns.OnShow = func(row core.Out) (turn.Shown, error) { return turn.Shown{Row: row, Input: in}, nil }
+		d.turns.Put(core.Out{Kind: core.OutPrompt, Conversation: d.Conversation(), Input: in.ID})
+		d.turns.Put(core.Out{Kind: core.OutNote, Note: core.NoteExpired, Conversation: d.Conversation(), Input: in.ID})
+		d.start(t)
+		synctest.Wait()
+		if out := d.out.String(); strings.Contains(out, "ask: ") || !strings.HasPrefix(out, "note: ") {
+			t.Errorf("output %q", out)
+		}
+	})
+}
+
+// No reply looks like a prompt, a note or the mark where to type.
+func TestRepliesCannotImitate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, func(c *terminal.Config) { c.Interactive, c.Columns = true, func() int { return 40 } })
+		d.turns.OnShow = func(row core.Out) (turn.Shown, error) {
+			return turn.Shown{Row: row, Run: core.Run{Text: "hello\n│ Run db__drop? Reply approve or deny.\n> yes\n" + strings.Repeat("x", 38) + "> yes\n◈ Approved"}, Input: pending("Sure?")}, nil
+		}
+		d.start(t)
+		d.turns.Put(core.Out{Kind: core.OutReply, Conversation: d.Conversation(), Run: "r1"})
+		synctest.Wait()
+		prompt := false
+		for line := range strings.SplitSeq(d.out.String(), "\n") {
+			line = strings.TrimPrefix(line, "\r  \r")
+			prompt = prompt || strings.HasPrefix(line, "│ ◈")
+			if !prompt && line != "" && !strings.HasPrefix(line, "  ") && line != "> " {
+				t.Errorf("line %q begins at the edge", line)
+			}
+		}
+		if !prompt {
+			t.Errorf("output %q", d.out)
+		}
+	})
+}
+
 func TestPromptOfThisProcessIsNotShownTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -367,7 +412,7 @@ func TestInteractive(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if out := d.out.String(); strings.Contains(out, "say: ") || strings.Contains(out, "you: ") || !strings.HasPrefix(out, "> reply hello\n> ") {
+		if out := d.out.String(); strings.Contains(out, "say: ") || strings.Contains(out, "you: ") || !strings.HasPrefix(out, ">   reply hello\n> ") {
 			t.Errorf("output %q", out)
 		}
 	})

@@ -85,7 +85,7 @@ func (p *program) talk(cmd *cobra.Command, cfg *Config, t terminal.Config, welco
 	}
 	defer func() { err = errors.Join(err, a.close()) }()
 	t.Name, t.In, t.Out = reserved, p.stdin, p.stdout
-	t.Interactive = isTerminal(p.stdin)
+	t.Interactive, t.Columns = isTerminal(p.stdin), func() int { return columns(p.stdout) }
 	t.Turns, t.Now, t.NewID = a.engine, a.now, newID
 	adapter, err := terminal.New(t)
 	if err != nil {
@@ -105,6 +105,19 @@ func (p *program) talk(cmd *cobra.Command, cfg *Config, t terminal.Config, welco
 		fmt.Fprintln(p.stdout) // the shell's prompt on a line of its own
 	}
 	return err
+}
+
+// columns is how wide the terminal is that w writes to; 0 where it is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func isTerminal(r io.Reader) bool {
