@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,8 +58,10 @@ func readNotes(t *testing.T, path string) []note {
 	return out
 }
 
-// mcpServer has a tool that reads, one that destroys, and one that asks where to before it moves.
-func mcpServer(path string) *sdk.Server {
+// mcpServer has a tool that reads, one that destroys, one that asks where to before it moves, and one that
+// acts and then answers only once a file says so.
+// Such a call ends with its server, too.
+func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "box", Version: "1"}, nil)
 	add := func(name, schema string, a *sdk.ToolAnnotations, act func(p *sdk.CallToolParamsRaw) (answered string, ask *sdk.CallToolResult)) {
 		s.AddTool(&sdk.Tool{Name: name, Annotations: a, InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -78,6 +81,19 @@ func mcpServer(path string) *sdk.Server {
 	add("drop", named, nil, nil)
 	harmless := false
 	add("move", named, &sdk.ToolAnnotations{DestructiveHint: &harmless}, where)
+	s.AddTool(&sdk.Tool{Name: "hang", InputSchema: json.RawMessage(named)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if err := (note{Tool: "hang", Arguments: r.Params.Arguments, Meta: r.Params.Meta}).write(path); err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path + ".go"); err != nil {
+			select {
+			case <-ctx.Done():
+			case <-ended:
+			}
+			return nil, errors.New("it was stopped")
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hang did " + string(r.Params.Arguments)}}}, nil
+	})
 	return s
 }
 
@@ -98,7 +114,7 @@ func where(p *sdk.CallToolParamsRaw) (answered string, ask *sdk.CallToolResult) 
 
 // serveMCP is the whole program of the test binary as an MCP server.
 func serveMCP(path string) int {
-	if err := mcpServer(path).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	if err := mcpServer(path, nil).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		return 1
 	}
 	return 0
@@ -107,9 +123,11 @@ func serveMCP(path string) int {
 // listenMCP serves the same over HTTP on loopback, and outlives the program under test.
 func listenMCP(t *testing.T, path string) *httptest.Server {
 	t.Helper()
-	s := mcpServer(path)
+	ended := make(chan struct{})
+	s := mcpServer(path, ended)
 	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(func() {
+		close(ended)
 		h.CloseClientConnections()
 		h.Close()
 	})
