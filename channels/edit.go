@@ -38,7 +38,7 @@ func (d *delivery) edit(ctx context.Context, v render.View, s turn.Shown) (unsee
 			return nil, fail
 		}
 	}
-	return outcomeLines(v, said), nil
+	return outcomeLines(v, s, said), nil
 }
 
 // editInput edits every prompt of an input that stands in the row's conversation: the newest to how it
@@ -104,10 +104,17 @@ func (d *delivery) editOne(ctx context.Context, row core.Out, message string, pa
 
 // outcomeLines say how inputs ended where their prompts cannot be edited, as far as that is not said in the
 // chat anyway: a new message superseded them, or they were answered at another door than the chat's own
-// text. Cancelling and expiry have their own notes.
-func outcomeLines(v render.View, ended []core.Input) (out []Line) {
+// text; and which that were accepted did not run, since something else came first. Cancelling and expiry have their own
+// notes; the former says that nothing runs any more.
+func outcomeLines(v render.View, s turn.Shown, ended []core.Input) (out []Line) {
 	var superseded []core.Input
 	for _, in := range ended {
+		if s.Row.Note != core.NoteAborted {
+			if parts := render.NotRun(v, in, callOf(s, in)); len(parts) > 0 {
+				out = append(out, voiced(VoiceNote, parts)...)
+				continue
+			}
+		}
 		home, _ := core.HomePrompt(in)
 		switch {
 		case !home.ClosedAt.IsZero():

@@ -27,6 +27,33 @@ func Closed(v View, in core.Input, call *core.Call) []Part {
 	return w.draw(parts, a.file)
 }
 
+// NotRun says in one line of an input that was accepted that its call never ran, and why, for a chat whose prompts
+// cannot be edited to say so. It is empty for a call that ran or may still run.
+func NotRun(v View, in core.Input, call *core.Call) []Part {
+	key := callState(in, call)
+	switch key {
+	case "call.superseded", "call.cancelled", "call.expired", "call.not_run":
+	default:
+		return nil
+	}
+	if in.State != core.InputAccepted {
+		return nil
+	}
+	w := newWriter(v)
+	segs := []seg{{plain, mark + " "}}
+	if in.Of > 1 && in.Code != "" {
+		segs = append(segs, seg{bold, in.Code}, seg{plain, " · "})
+	}
+	name := w.fullTool(in)
+	if in.Tool == "" {
+		name = seg{plain, w.what(in)}
+	}
+	segs = append(append(segs, w.s.isolated(name)...), seg{plain, " · "})
+	segs = append(append(segs, w.s.isolated(seg{plain, w.how(in)})...), seg{plain, " · " + w.s.text[key]})
+	a := asking{body: one(line(segs...))}
+	return w.draw(w.pack(&a), nil)
+}
+
 // closing is what stays of the last part below how it ended: of an approval the call as it was shown, of all
 // others what was asked, with the answers.
 func (w *writer) closing(in core.Input, a asking, last []block, split bool) []block {

@@ -100,6 +100,18 @@ var scenarios = []scenario{
 		w.Says(Direct, "Heard: yes")
 		w.did()
 	}},
+	{name: "ANewMessageSupersedesAnApprovedCall", run: func(w *World) {
+		w.alice("drop both")
+		first := w.Asked(Direct, 0)
+		w.alice("yes")
+		w.Until("the second is asked", func() bool { return w.Asked(Direct, 0).ID != first.ID })
+		w.alice("what does it do to the replicas?")
+		w.Says(Direct, "Heard: what does it do")
+		w.Says(Direct, "It did not run: a new message") // of the first, which was approved
+		w.ended(first, core.InputAccepted)
+		w.Still(Direct)
+		w.did()
+	}},
 	{name: "CancelEndsTheTurn", run: func(w *World) {
 		w.alice("drop both")
 		in := w.Asked(Direct, 0)

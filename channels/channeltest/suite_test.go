@@ -18,8 +18,8 @@ func TestMemory(t *testing.T) {
 		dialect render.Dialect
 		cells   int
 	}{
-		"rich":  {render.Dialect{Name: "rich", Edits: true, Buttons: true, Slash: true}, 21},
-		"plain": {render.Dialect{Name: "plain"}, 20},
+		"rich":  {render.Dialect{Name: "rich", Edits: true, Buttons: true, Slash: true}, 22},
+		"plain": {render.Dialect{Name: "plain"}, 21},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ func openServer(t testing.TB) *server {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return openServer(t) })
+	channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return openServer(t) })
 }
 
 // Caps is all there is: a typed "/help" counts as the command.

@@ -132,5 +132,5 @@ func (p *platform) Quiet(t testing.TB) {
 // Slack carries every scenario that all platforms have to.
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return open(t) })
+	channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return open(t) })
 }

@@ -161,7 +161,7 @@ func TestSuite(t *testing.T) {
 	for name, forum := range map[string]bool{"group": false, "topic": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			channeltest.Suite(t, 22, func(t testing.TB) channeltest.Platform { return open(t, forum) })
+			channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return open(t, forum) })
 		})
 	}
 }

@@ -136,5 +136,5 @@ func (c *console) Shown(channeltest.Room) (out []channeltest.Seen) {
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, 13, func(testing.TB) channeltest.Platform { return &console{out: &screen{}} })
+	channeltest.Suite(t, 14, func(testing.TB) channeltest.Platform { return &console{out: &screen{}} })
 }
