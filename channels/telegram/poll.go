@@ -154,24 +154,31 @@ func (b *backlog) enqueue(ctx context.Context, p *pending) {
 
 // drain handles a lane until it is empty or ctx ends.
 func (b *backlog) drain(ctx context.Context, lane int64) {
-	for {
+	for more := true; more; {
 		b.mu.Lock()
-		if len(b.lanes[lane]) == 0 {
-			delete(b.lanes, lane)
-			b.mu.Unlock()
-			return
-		}
 		p := b.lanes[lane][0]
 		b.mu.Unlock()
 		if !b.insist(ctx, p) {
 			return
 		}
-		b.mu.Lock()
-		p.done = true
-		b.lanes[lane] = b.lanes[lane][1:]
-		b.trim()
-		b.mu.Unlock()
+		more = b.handled(lane, p)
 	}
+}
+
+// handled takes an update off its lane and reports whether others stand behind it. A lane that is empty is
+// gone in the same step, so that the next update begins a new one.
+func (b *backlog) handled(lane int64, p *pending) (more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p.done = true
+	rest := b.lanes[lane][1:]
+	if more = len(rest) > 0; more {
+		b.lanes[lane] = rest
+	} else {
+		delete(b.lanes, lane)
+	}
+	b.trim()
+	return more
 }
 
 // insist handles an update until that works; false if ctx ended first.
