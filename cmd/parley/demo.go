@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,12 @@ again, and answer then.
 
 Each time a tool really runs it appends one line to FILE.effects.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.demo(cmd, store) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("store") && strings.TrimSpace(store) == "" {
+				return misused(errors.New("--store names no file"), "name one, or leave --store out to use the demo's own")
+			}
+			return p.demo(cmd, store)
+		},
 	}
 	cmd.Flags().StringVar(&store, "store", "", "the file that keeps everything (default $XDG_STATE_HOME/parley/demo.db)")
 	return cmd

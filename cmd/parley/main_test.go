@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
-	"parley/core/tool/js"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"parley/core/tool/js"
+	"parley/store/bolt"
 )
 
 func TestMain(m *testing.M) {
@@ -70,6 +74,8 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"a log level", []string{"demo", "--log-level", "loud", "--store", "/nowhere/x.db"}, exitUsage, []string{`there is no log level "loud"`}},
 		{"a log format", []string{"demo", "--log-format", "xml", "--store", "/nowhere/x.db"}, exitUsage, []string{`there is no log format "xml"`}},
 		{"a folder that is not there", []string{"demo", "--store", "/nowhere/x.db"}, exitFailed, []string{"open /nowhere/x.db"}},
+		{"no name for the store", []string{"demo", "--store", ""}, exitUsage, []string{"--store names no file", "hint: name one"}},
+		{"a store that is not there", []string{"store", "compact", "/nowhere/x.db"}, exitFailed, []string{"compact /nowhere/x.db: no such file or directory: check the path"}},
 		{"no home", []string{"demo"}, exitFailed, []string{"neither XDG_STATE_HOME nor HOME", "hint: name one with --store FILE"}},
 	}
 	for _, c := range cases {
@@ -88,6 +94,26 @@ func TestExitCodesAndErrors(t *testing.T) {
 				t.Errorf("the usage was dumped: %s", stderr)
 			}
 		})
+	}
+}
+
+// The check of a damaged file does not send its reader to the check, and that of a whole one prints one line.
+func TestStoreCheckPrints(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x.db")
+	s, err := bolt.Open(file, bolt.Options{})
+	if err = errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := runIn([]string{"store", "check", file}, ""); code != exitDone || strings.Count(out, "\n") != 1 || !strings.HasPrefix(out, "ok: ") {
+		t.Errorf("code %d: %q", code, out)
+	}
+	if err := os.Truncate(file, 9000); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := runIn([]string{"store", "check", file}, "")
+	if code != exitFailed || strings.Contains(errs, "store check on") || strings.Contains(errs, ": damaged") || !strings.Contains(errs, "hint: ") {
+		t.Errorf("code %d: %q", code, errs)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/core/turn"
 	"parley/store/bolt"
 )
 
@@ -42,16 +43,23 @@ func (p *program) storeCommand() *cobra.Command {
 	return cmd
 }
 
+// brokenHint is what to do about a file that the check itself found broken.
+const brokenHint = "keep a copy of it as it is, and restore a backup; see docs/operations.md"
+
 func (p *program) storeCheck(file string) error {
 	report, err := bolt.Check(file)
 	if err != nil {
-		return failed(err, storeHint(err))
+		hint := storeHint(err)
+		if errors.Is(err, turn.ErrDamaged) {
+			hint = brokenHint
+		}
+		return failed(err, hint)
 	}
-	if _, err := fmt.Fprintln(p.stdout, report); err != nil {
+	if _, err := fmt.Fprint(p.stdout, report); err != nil {
 		return err
 	}
 	if !report.OK() {
-		return &failure{code: exitBroken, err: fmt.Errorf("%s is broken", file), hint: "keep a copy of it as it is, and restore a backup; see docs/operations.md"}
+		return &failure{code: exitBroken, err: fmt.Errorf("%s is broken", file), hint: brokenHint}
 	}
 	return nil
 }
@@ -61,16 +69,13 @@ func (p *program) storeCompact(file string, target []string) error {
 	if len(target) > 0 {
 		to = target[0]
 	}
-	before, err := os.Stat(file)
-	if err != nil {
-		return failed(fmt.Errorf("compact: %w", err), "")
-	}
+	before, statErr := os.Stat(file) // where it fails Compact says why
 	if err := bolt.Compact(file, to); err != nil {
 		return failed(err, storeHint(err))
 	}
 	after, err := os.Stat(to)
-	if err != nil {
-		return failed(fmt.Errorf("compact: %w", err), "")
+	if err := errors.Join(statErr, err); err != nil {
+		return failed(fmt.Errorf("compact: %w", err), "the file was written; look at it with parley store check")
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %d bytes, before %d\n", to, after.Size(), before.Size())
 	return err

@@ -11,6 +11,7 @@ package model
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"parley/core"
@@ -110,7 +111,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Err != nil {
-		return e.Sentence + ": " + e.Err.Error()
+		return strings.TrimRight(e.Sentence, ".。") + ": " + e.Err.Error()
 	}
 	return e.Sentence
 }

@@ -130,7 +130,7 @@ func TestErrorText(t *testing.T) {
 	t.Parallel()
 	inner := errors.New("status 500")
 	err := &Error{Sentence: "The service failed.", Err: inner}
-	if err.Error() != "The service failed.: status 500" || !errors.Is(err, inner) {
+	if err.Error() != "The service failed: status 500" || !errors.Is(err, inner) {
 		t.Errorf("%v", err)
 	}
 	if got := (&Error{Sentence: "Gone."}).Error(); got != "Gone." {

@@ -52,6 +52,9 @@ func Compact(src, dst string) error {
 	if target, err := filepath.EvalSymlinks(dst); err == nil && in {
 		dst = target // the link stays a link
 	}
+	if _, err := os.Stat(src); err != nil { // else a new one would be made
+		return fmt.Errorf("store: compact %s: %w: check the path", src, bare(err))
+	}
 	s, err := open(src, Options{}, migrations)
 	if err != nil {
 		return fmt.Errorf("store: compact %s: %w", src, err)
@@ -77,7 +80,7 @@ func replace(dst string, over bool, write func(*os.File) error) (err error) {
 	part := filepath.Join(filepath.Dir(dst), "."+filepath.Base(dst)+"."+rand.Text()+".new")
 	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return inFolder(err)
 	}
 	defer func() {
 		if err != nil {
@@ -88,7 +91,7 @@ func replace(dst string, over bool, write func(*os.File) error) (err error) {
 		return err
 	}
 	if err := os.Rename(part, dst); err != nil {
-		return err
+		return bare(err)
 	}
 	return syncDir(filepath.Dir(dst))
 }

@@ -15,7 +15,7 @@ func locked(f *os.File) error {
 	if who == "" {
 		who = "another program"
 	}
-	return fmt.Errorf("%s holds its lock: stop that one first, or name another path: %w", who, ErrLocked)
+	return of(ErrLocked, "it is in use: %s holds its lock: stop that one first, or name another path", who)
 }
 
 // holder finds who holds a lock on f among the kernel's locks.

@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"fmt"
 	"strconv"
 
 	bbolt "go.etcd.io/bbolt"
@@ -25,7 +24,7 @@ func getVersion(t *tx) (int, error) {
 	raw := string(t.get(bMeta, []byte("version")))
 	n, err := strconv.Atoi(raw)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("its version reads %q: %w", raw, turn.ErrDamaged)
+		return 0, of(turn.ErrDamaged, "it is damaged: its version reads %q: restore a backup", raw)
 	}
 	return n, nil
 }
@@ -35,5 +34,5 @@ func setVersion(btx *bbolt.Tx, n int) error {
 }
 
 func tooNew(version, known int) error {
-	return fmt.Errorf("it has store version %d and this program knows %d: start the newer program, or restore a backup from before: %w", version, known, ErrVersion)
+	return of(ErrVersion, "a newer Parley wrote it: it has store version %d and this program knows %d: start the newer program, or restore a backup from before", version, known)
 }

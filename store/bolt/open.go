@@ -87,11 +87,11 @@ func prepare(path string, readOnly bool, steps []migration) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: check the path, or start the program once to make the file", fs.ErrNotExist)
 	case err != nil:
-		return err
+		return denied(err, readOnly)
 	case info.IsDir():
 		return fmt.Errorf("it is a directory: name a file in it, such as %s", filepath.Join(path, "parley.db"))
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("it is not a regular file (%s): %w", info.Mode().Type(), ErrFormat)
+		return of(ErrFormat, "it is not a regular file (%s): name another path", info.Mode().Type())
 	}
 	return nil
 }
@@ -100,13 +100,13 @@ func prepare(path string, readOnly bool, steps []migration) error {
 func makeFile(path string, version int) error {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("its directory: %w: make the directory first", err)
+		return fmt.Errorf("its folder: %w: make the folder first, or name another place", bare(err))
 	}
 	part := filepath.Join(dir, "."+filepath.Base(path)+"."+rand.Text()+".new")
 	defer func() { _ = os.Remove(part) }()
 	db, err := bbolt.Open(part, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		return err
+		return inFolder(err)
 	}
 	err = db.Update(func(btx *bbolt.Tx) error {
 		if err := create(btx); err != nil {
@@ -122,7 +122,7 @@ func makeFile(path string, version int) error {
 	// A link, unlike a rename, leaves a file alone that another program made meanwhile.
 	if err := os.Link(part, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		if err := os.Rename(part, path); err != nil {
-			return err
+			return bare(err)
 		}
 	}
 	return syncDir(dir)
@@ -147,7 +147,7 @@ func openDB(path string, o Options) (_ os.FileInfo, db *bbolt.DB, err error) {
 	}
 	f, err := os.OpenFile(path, flag, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, denied(err, o.ReadOnly)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -181,7 +181,7 @@ func mapFile(path string, f *os.File, o Options) (db *bbolt.DB, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("a page that every start needs is unreadable (%v): restore a backup; the file was not changed: %w", r, turn.ErrDamaged)
+			err = of(turn.ErrDamaged, "it is damaged: a page that every start needs is unreadable (%v): restore a backup; the file was not changed", r)
 		}
 	}()
 	db, err = bbolt.Open(path, 0o600, &bbolt.Options{
@@ -207,11 +207,11 @@ const format = "parley"
 func checkFormat(btx *bbolt.Tx) error {
 	meta := btx.Bucket(bMeta.name)
 	if meta == nil || string(meta.Get([]byte("format"))) != format {
-		return fmt.Errorf("it is a bbolt file of another program: name another path: %w", ErrFormat)
+		return of(ErrFormat, "it is not a store of Parley but a bbolt file of another program: name another path")
 	}
 	for _, b := range buckets {
 		if b.vital && btx.Bucket(b.name) == nil {
-			return fmt.Errorf("its bucket %q is gone, and what waited in it: restore a backup: %w", b, turn.ErrDamaged)
+			return of(turn.ErrDamaged, "it is damaged: its bucket %q is gone, and what waited in it: restore a backup", b)
 		}
 	}
 	return nil

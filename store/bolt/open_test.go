@@ -276,7 +276,7 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 		{"/dev/null", "not a regular file", bolt.Options{}},
 		{dangling, "symbolic link to nothing", bolt.Options{}},
 		{foreign, "another program", bolt.Options{}},
-		{filepath.Join(dir, "no", "such.db"), "make the directory first", bolt.Options{}},
+		{filepath.Join(dir, "no", "such.db"), "make the folder first", bolt.Options{}},
 		{filepath.Join(dir, "none.db"), "check the path", bolt.Options{ReadOnly: true}},
 	} {
 		if _, err := bolt.Open(c.path, c.o); err == nil || !strings.Contains(err.Error(), c.want) {

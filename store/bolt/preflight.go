@@ -3,7 +3,6 @@ package bolt
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"os"
@@ -36,14 +35,14 @@ func preflight(f *os.File) error {
 	}
 	size := info.Size()
 	if size == 0 {
-		return fmt.Errorf("it is empty, which no store ever is: restore a backup, or remove it to begin anew: %w", turn.ErrDamaged)
+		return of(turn.ErrDamaged, "it is empty, which no store ever is: restore a backup, or remove it to begin anew")
 	}
 	metas, marked := readMetas(f)
 	if len(metas) == 0 && marked {
-		return fmt.Errorf("both its meta pages are damaged: restore a backup: %w", turn.ErrDamaged)
+		return of(turn.ErrDamaged, "it is damaged: neither of its meta pages can be read: restore a backup")
 	}
 	if len(metas) == 0 {
-		return fmt.Errorf("it is a file of another format: name another path: %w", ErrFormat)
+		return of(ErrFormat, "it is not a store of Parley but a file of another format: name another path")
 	}
 	best := metas[0]
 	for _, m := range metas[1:] {
@@ -52,10 +51,10 @@ func preflight(f *os.File) error {
 		}
 	}
 	if best.root >= best.pages || best.freelist >= best.pages && best.freelist != 1<<64-1 {
-		return fmt.Errorf("its meta page points beyond the end: restore a backup: %w", turn.ErrDamaged)
+		return of(turn.ErrDamaged, "it is damaged: its meta page points beyond the end: restore a backup")
 	}
 	if want := best.pages * uint64(best.pageSize); uint64(size) < want {
-		return fmt.Errorf("it is cut off: %d bytes where its last commit had %d: restore a backup: %w", size, want, turn.ErrDamaged)
+		return of(turn.ErrDamaged, "it is damaged: it is cut off at %d bytes where its last commit had %d: restore a backup", size, want)
 	}
 	return nil
 }

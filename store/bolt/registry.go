@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"fmt"
 	"os"
 	"sync"
 )
@@ -25,7 +24,7 @@ func enter(path string, info os.FileInfo, readOnly bool) error {
 	defer registry.Unlock()
 	for _, r := range registry.open {
 		if os.SameFile(r.info, info) && !(readOnly && r.readOnly) {
-			return fmt.Errorf("this program has the same file open as %s: give each store a file of its own: %w", r.path, ErrLocked)
+			return of(ErrLocked, "it is in use: this program has the same file open as %s: give each store a file of its own", r.path)
 		}
 	}
 	registry.open = append(registry.open, registered{info: info, path: path, readOnly: readOnly})

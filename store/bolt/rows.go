@@ -26,13 +26,13 @@ func encode(v any) ([]byte, error) {
 // decode reads a row of any version so far. What it returns shares no memory with raw.
 func decode(raw []byte, v any) error {
 	if len(raw) == 0 {
-		return fmt.Errorf("the row is empty: %w", turn.ErrDamaged)
+		return of(turn.ErrDamaged, "the row is damaged: it is empty")
 	}
 	if raw[0] != rowVersion {
-		return fmt.Errorf("row version %d is not known to this program: %w", raw[0], turn.ErrDamaged)
+		return of(turn.ErrDamaged, "the row is damaged: its version %d is not known to this program", raw[0])
 	}
 	if err := json.Unmarshal(raw[1:], v); err != nil {
-		return fmt.Errorf("%w (%w)", turn.ErrDamaged, err)
+		return of(turn.ErrDamaged, "the row is damaged: %w", err)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (d damage) err() error {
 	if d.bucket != nil {
 		where = "bucket " + d.bucket.String()
 	}
-	return fmt.Errorf("store: %s has an unreadable page (%v): run \"parley store check\" and restore a backup: %w", where, d.cause, turn.ErrDamaged)
+	return of(turn.ErrDamaged, "store: %s has an unreadable page (%v): restore a backup", where, d.cause)
 }
 
 // guard tells a panic of bbolt apart from one of the closure. It must be deferred directly.
