@@ -39,20 +39,27 @@ func (l *lanes) put(key string, job func(context.Context)) {
 }
 
 func (l *lanes) drain(key string) {
-	for {
+	for more := true; more; {
 		l.mu.Lock()
-		if len(l.m[key]) == 0 {
-			delete(l.m, key)
-			l.mu.Unlock()
-			return
-		}
 		job := l.m[key][0]
 		l.mu.Unlock()
 		l.do(job)
-		l.mu.Lock()
-		l.m[key] = l.m[key][1:]
-		l.mu.Unlock()
+		more = l.done(key)
 	}
+}
+
+// done takes the first job off its lane and reports whether others stand behind it. A lane that is empty is
+// gone in the same step, so that the next job begins a new one.
+func (l *lanes) done(key string) (more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := l.m[key][1:]
+	if more = len(rest) > 0; more {
+		l.m[key] = rest
+	} else {
+		delete(l.m, key)
+	}
+	return more
 }
 
 // do keeps a panic in one job from ending the others.

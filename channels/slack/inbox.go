@@ -78,22 +78,29 @@ func (b *inbox) submit(lane, id string, do func(context.Context) error) (*job, e
 
 // drain handles a lane until it is empty or the inbox ends.
 func (b *inbox) drain(lane string) {
-	for {
+	for more := true; more; {
 		b.mu.Lock()
-		if len(b.lanes[lane]) == 0 {
-			delete(b.lanes, lane)
-			b.mu.Unlock()
-			return
-		}
 		j := b.lanes[lane][0]
 		b.mu.Unlock()
 		j.err = b.insist(j)
-		b.mu.Lock()
-		delete(b.known, j.id)
-		b.lanes[lane] = b.lanes[lane][1:]
-		b.mu.Unlock()
+		more = b.handled(lane, j)
 		close(j.done)
 	}
+}
+
+// handled takes a job off its lane and reports whether others stand behind it. A lane that is empty is gone
+// in the same step, so that the next job begins a new one.
+func (b *inbox) handled(lane string, j *job) (more bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.known, j.id)
+	rest := b.lanes[lane][1:]
+	if more = len(rest) > 0; more {
+		b.lanes[lane] = rest
+	} else {
+		delete(b.lanes, lane)
+	}
+	return more
 }
 
 // insist does a job until that works; the error of the context if that ended first.
