@@ -57,6 +57,11 @@ type Input struct {
 	Source    string          `json:"source,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // as they run; masked only on display
 	Hash      string          `json:"hash,omitempty"`
+	// Spec, Target and Digest are the tool's as they were when the input opened: what was shown. Digest is of
+	// the schema.
+	Spec   string `json:"spec,omitempty"`
+	Target string `json:"target,omitempty"`
+	Digest string `json:"schemaDigest,omitempty"`
 	Rule      string          `json:"rule,omitempty"`
 	Questions []Question      `json:"questions,omitempty"`
 	// Schema is the flat JSON Schema of a form; empty for a confirmation.

@@ -8,7 +8,9 @@ import (
 // Scene is what a message meets in its conversation, read in the transaction that acts on it.
 type Scene struct {
 	Now   time.Time
-	Human HumanInput // today's
+	Human HumanInput // today's, for the live input
+	// For is what today's configuration says about another input: its own agent's and tool's word. nil is Human.
+	For func(Input) HumanInput
 	// Run is the open run, nil for none.
 	Run *Run
 	// Live is the input whose prompt is the one live prompt here: the first pending one. nil for none.
@@ -23,6 +25,13 @@ type Scene struct {
 	Closed *Input
 	// Queued says that earlier messages wait.
 	Queued bool
+}
+
+func (s Scene) humanFor(in Input) HumanInput {
+	if s.For == nil {
+		return s.Human
+	}
+	return s.For(in)
 }
 
 // Decision is what a message leads to.
@@ -170,7 +179,7 @@ func routeWaiting(s Scene, m Message, read func(Input) Reading) Decision {
 	}
 	bound := liveTarget(s, m)
 	if bound { // a reply to a prompt answers that one
-		s.Live = s.Target
+		s.Live, s.Human = s.Target, s.humanFor(*s.Target)
 	}
 	r := read(*s.Live)
 	switch {
@@ -217,6 +226,9 @@ func routeCodes(s Scene, m Message, read func(Input, string) Reading) (d Decisio
 	if len(ids) == 0 || m.Command != "" || m.ReplyTo != "" || len(m.Files) > 0 {
 		return d, false
 	}
+	if m.Shared && s.Human.Bound && !m.Addressed { // a reply, a mention or a button is demanded
+		return Decision{Do: DoDrop}, true
+	}
 	if show {
 		return Decision{Do: DoShow, Inputs: ids}, true
 	}
@@ -228,7 +240,7 @@ func routeCodes(s Scene, m Message, read func(Input, string) Reading) (d Decisio
 		stands := shown && p.Step == in.Draft.Step && m.Order > p.Order
 		r := read(in, rest)
 		switch {
-		case !MayAnswer(in, s.Human, m.From):
+		case !MayAnswer(in, s.humanFor(in), m.From):
 			return Decision{Do: DoDrop, Note: NoteNotAllowed, Reading: r}, true
 		case (r.Kind == ReadOther || r.Verb == VerbPending) && len(ids) == 1:
 			return d, false // a sentence that begins with a code

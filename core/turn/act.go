@@ -84,17 +84,42 @@ func treeInputs(r Reader, root core.Run) ([]core.Input, error) {
 	return all, err
 }
 
-// humanFor is what today's configuration says about answering an input: who may is its own agent's word.
+// humanFor is what today's configuration says about answering an input: who may is the word of its own agent,
+// and of its tool's source.
 func (a *act) humanFor(in *core.Input) core.HumanInput {
-	h := a.human
-	if in == nil || in.Agent == "" || in.Agent == a.conv.ID.Agent() {
+	if in == nil {
+		return a.human
+	}
+	return a.e.humanFor(*in, a.human)
+}
+
+// humanFor takes the people of an input's own agent and source into what holds for its conversation.
+func (e *Engine) humanFor(in core.Input, h core.HumanInput) core.HumanInput {
+	id := in.Agent
+	if id == "" {
+		id = in.Conversation.Agent()
+	}
+	agent, ok := e.agents(id)
+	if !ok {
+		h.Approvers, h.ApproversOnly = nil, true
 		return h
 	}
-	h.Approvers, h.ApproversOnly = nil, true
-	if agent, ok := a.e.agents(in.Agent); ok {
-		h.Approvers, h.ApproversOnly = agent.Human.Approvers, agent.Human.ApproversOnly
+	h.Approvers, h.ApproversOnly = agent.Human.Approvers, agent.Human.ApproversOnly
+	if in.Tool == "" {
+		return h
+	}
+	if t, ok := agent.lookup(fullName(in)); ok {
+		h.ApproversOnly = h.ApproversOnly || t.Spec().ApproversOnly
 	}
 	return h
+}
+
+// fullName is the name of an input's tool as the model knows it.
+func fullName(in core.Input) string {
+	if in.Source == "" {
+		return in.Tool
+	}
+	return in.Source + "__" + in.Tool
 }
 
 func (a *act) out(o core.Out) error {
@@ -196,6 +221,7 @@ func (a *act) unsent(in *core.Input) (bool, error) {
 // scene is what a message meets now.
 func (a *act) scene(m core.Message) (core.Scene, error) {
 	s := core.Scene{Now: a.now, Human: a.humanFor(a.live()), Run: a.run, Live: a.live()}
+	s.For = func(in core.Input) core.HumanInput { return a.humanFor(&in) }
 	if s.Live != nil {
 		for _, in := range a.inputs {
 			if in.Pending() {

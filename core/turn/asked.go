@@ -32,7 +32,7 @@ func (d *driver) asked(a tool.Asked) ran {
 			a.Schema = nil
 		}
 		for _, f := range form.Fields {
-			if f.Secret && d.run.Message.Shared {
+			if f.Secret && d.root.shared {
 				return failed(fmt.Sprintf("The tool asked for %s, which is secret and is never asked in a shared chat: ask in a direct chat.", f.Name))
 			}
 		}

@@ -216,7 +216,12 @@ func (d *driver) input(a *act, s *state, nth, of int) core.Input {
 	in.Tool, in.Source, in.Arguments, in.Hash, in.Rule = toolName(*s.row), s.row.Source, s.row.Arguments, s.row.Hash, s.row.Rule
 	in.Redact = slices.Clone(d.agent.Redact)
 	if t, ok := d.agent.lookup(s.row.Tool); ok {
-		in.Redact = append(in.Redact, core.SecretNames(t.Spec().Schema)...)
+		spec := t.Spec()
+		in.Redact = append(in.Redact, core.SecretNames(spec.Schema)...)
+		in.Spec, in.Target, in.Digest = specDigest(spec), spec.Target, core.Digest(string(spec.Schema))
+		if in.Purpose == core.PurposeChanged {
+			in.Hash = core.CallHash(s.row.Tool, s.row.Arguments, in.Spec)
+		}
 	}
 	return in
 }
@@ -256,7 +261,7 @@ func (b *batch) settled(s *state, w waited, live bool) error {
 	case want.kind == core.KindApproval && w.State == core.InputAccepted:
 		s.approval = &core.Approval{Input: w.Input, By: w.Settled.By, At: w.Settled.At}
 		if want.purpose == core.PurposeChanged && live {
-			b.adopt(s)
+			b.adopt(s, b.d.inputs[w.Input])
 		}
 	case want.kind == core.KindApproval:
 		if live {

@@ -120,8 +120,8 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 	if b.d.soft.Err() != nil {
 		return nil, errStopping
 	}
-	if s.approval != nil && b.d.e.changed(b.d.agent, *row) {
-		return b.wantAgain(s, changed), nil
+	if (s.approval != nil || len(s.asks) > 0) && b.d.e.changed(b.d.agent, *row) {
+		return b.wantAgain(s, changed), nil // what a person answered was about another tool
 	}
 	return nil, b.begin(s)
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -42,7 +43,7 @@ func (a *act) change(in core.Input, r core.Reading, m core.Message, via string) 
 	was := in.Arguments
 	call.Arguments, call.Changed = frozen, true
 	call.Hash = core.CallHash(call.Tool, frozen, call.Spec)
-	in.Arguments, in.Hash = frozen, call.Hash
+	in.Arguments, in.Hash = frozen, core.CallHash(call.Tool, frozen, cmp.Or(in.Spec, call.Spec))
 	in.Draft.Step++
 	return errors.Join(
 		a.tx.PutCall(*call), a.putInput(in),

@@ -178,6 +178,9 @@ func (e *Engine) acceptGuest(ctx context.Context, m core.Message) (acc Accepted,
 	}
 	r := e.deps.Read(*in, m, agent.Human)
 	step, stands := copyStep(*in, m, bound)
+	if !bound && (m.Shared && agent.Human.Bound && !m.Addressed || !m.Addressed && !m.Thread && !e.MayAnswer(*in, m.From)) {
+		return acc, false, nil // a reply, a mention or a button is demanded; what strangers say among themselves is theirs
+	}
 	if r.Kind == core.ReadOther || !stands || !bound && (r.Kind != core.ReadAnswer || !in.Pending()) {
 		return acc, false, nil
 	}
@@ -190,7 +193,13 @@ func (e *Engine) acceptGuest(ctx context.Context, m core.Message) (acc Accepted,
 	case !errors.As(err, &no):
 		return acc, false, err
 	case no.Code == core.AnswerForbidden:
-		o.Note = core.NoteNotAllowed
+		told, err := e.toldAtHome(ctx, *in, m.From)
+		if err != nil {
+			return acc, false, err
+		}
+		if !told {
+			o.Note = core.NoteNotAllowed
+		}
 	case no.Code == core.AnswerConflict:
 		o.Note = core.NoteAlready
 	default:
@@ -204,6 +213,19 @@ func (e *Engine) acceptGuest(ctx context.Context, m core.Message) (acc Accepted,
 		acc.Did = core.DoNote
 		return a.out(o)
 	})
+}
+
+// toldAtHome reports whether somebody was told already who may answer, and remembers that they are now.
+func (e *Engine) toldAtHome(ctx context.Context, in core.Input, who core.PersonID) (told bool, err error) {
+	err = e.act(ctx, in.Conversation, false, func(a *act) error {
+		now, err := a.tx.Input(in.ID)
+		if err != nil {
+			return err
+		}
+		told, err = a.told(now, who, core.NoteNotAllowed)
+		return err
+	})
+	return told, err
 }
 
 // copyStep is the Draft.Step of the copy that a message answers, and whether the message stands after it.

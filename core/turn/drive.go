@@ -40,6 +40,8 @@ type driver struct {
 	at   []int
 	// opens are the inputs that are to be opened when the whole tree stops, of the root only.
 	opens []opening
+	// shared says that other people read in the conversation, of the root only.
+	shared bool
 
 	agent   *Agent
 	run     core.Run
@@ -127,7 +129,7 @@ func (d *driver) load() (open bool, err error) {
 		return false, err
 	}
 	agent, ok := d.e.agents(d.claim.Conversation.Agent())
-	d.agent = agent
+	d.agent, d.shared = agent, conv.Shared || d.run.Message.Shared
 	return ok && d.run.Status == core.RunRunning && d.run.SetAside == "", nil
 }
 

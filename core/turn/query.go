@@ -69,15 +69,7 @@ func (e *Engine) Agent(id core.AgentID) (*Agent, bool) { return e.agents(id) }
 
 // MayAnswer reports whether somebody may settle an input by today's configuration.
 func (e *Engine) MayAnswer(in core.Input, who core.PersonID) bool {
-	human := core.HumanInput{ApproversOnly: true}
-	id := in.Agent
-	if id == "" {
-		id = in.Conversation.Agent()
-	}
-	if a, ok := e.agents(id); ok {
-		human = a.Human
-	}
-	return core.MayAnswer(in, human, who)
+	return core.MayAnswer(in, e.humanFor(in, core.HumanInput{}), who)
 }
 
 // Abort ends the open run of a conversation for someone who may. It reports whether there was one.

@@ -45,6 +45,11 @@ func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
 		return in, core.ErrFromRequired(in.ID), nil
 	case s.Submission.Action == core.ActionCancel && in.Pending() && (may || a.run != nil && core.MayAbort(*a.run, a.human, s.From)):
 		return in, nil, a.abort(core.Closing{By: s.From, Via: s.Via, At: a.now}, "")
+	case s.Submission.Action == core.ActionCancel && !in.Pending() && (may || s.From == in.Responders.Asker):
+		if in.State == core.InputCancelled { // the same again
+			return in, nil, nil
+		}
+		return in, core.ErrConflict(in), nil
 	case !may:
 		return in, core.ErrForbidden(in, s.From), a.event(core.Event{Type: core.EventRefused, Run: in.Run, Input: in.ID, By: s.From, Via: s.Via})
 	case s.Hash != "" && s.Hash != in.Hash && in.Pending():
@@ -61,6 +66,9 @@ func (a *act) settleNamed(s Settlement) (in core.Input, refused, err error) {
 			return in, nil, nil
 		}
 		return in, core.ErrConflict(in), nil
+	}
+	if s.Hash == "" && in.Kind == core.KindApproval && in.Draft.Step > 0 && ans.Action == core.ActionAccept {
+		return in, core.ErrChanged(in), nil // edited: only who says which version was seen may approve it
 	}
 	in, err = a.settle(in, ans, s.From, s.Via, "")
 	return in, nil, err
@@ -185,7 +193,7 @@ func (a *act) begin() error {
 			return nil
 		case c.Kind == core.CallAsk, in.Kind == core.KindApproval && in.State != core.InputAccepted:
 			continue // its result comes from the answer alone
-		case in.Kind != core.KindApproval, len(c.Asks) > 0, a.e.changed(a.agent, c):
+		case in.Kind != core.KindApproval, in.Purpose == core.PurposeChanged, len(c.Asks) > 0, a.e.changed(a.agent, c):
 			return nil
 		}
 		c.Status, c.Claim, c.Approval, c.Attempt = core.CallExecuting, a.claim.Token, approvalOf(*in), c.Waits

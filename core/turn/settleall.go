@@ -138,18 +138,11 @@ func (e *Engine) settleGroup(ctx context.Context, all []Settlement, g group, out
 	return no
 }
 
-// settleOne is settleNamed with a word on whether it ended the input. The same cancellation again is no error.
+// settleOne is settleNamed with a word on whether it ended the input.
 func (a *act) settleOne(s Settlement) (Settling, error, error) {
 	before, err := a.tx.Input(s.Input)
 	if err != nil {
 		return Settling{}, nil, err
-	}
-	if s.Submission.Action == core.ActionCancel && !before.Pending() && s.From != "" &&
-		(s.From == before.Responders.Asker || core.MayAnswer(before, a.humanFor(&before), s.From)) {
-		if before.State == core.InputCancelled {
-			return Settling{Input: before}, nil, nil
-		}
-		return Settling{}, core.ErrConflict(before), nil
 	}
 	in, refused, err := a.settleNamed(s)
 	return Settling{Input: in, Now: before.Pending()}, refused, err

@@ -51,15 +51,11 @@ func (b *batch) wantAgain(s *state, mark string) *want {
 	return w
 }
 
-// adopt binds a call to the tool as it is now, as the person was shown.
-func (b *batch) adopt(s *state) {
-	t, ok := b.d.agent.lookup(s.row.Tool)
-	if !ok {
-		return // it fails when it is run
-	}
+// adopt binds a call to the tool as the person was shown it when they approved it again. What changed since
+// then is asked again too.
+func (b *batch) adopt(s *state, shown core.Input) {
 	row := *s.row
-	spec := t.Spec()
-	row.Spec, row.Target, row.Schema = specDigest(spec), spec.Target, core.Digest(string(spec.Schema))
+	row.Spec, row.Target, row.Schema = shown.Spec, shown.Target, shown.Digest
 	row.Hash = core.CallHash(row.Tool, row.Arguments, row.Spec)
 	s.row = &row
 	b.d.put(s.row)
@@ -67,6 +63,10 @@ func (b *batch) adopt(s *state) {
 
 // afterUnknown does what the person decided about a call that may have run.
 func (b *batch) afterUnknown(s *state, in core.Input, live bool) error {
+	if in.State == core.InputExpired { // nobody said anything: only this call closes
+		b.finish(s, live, core.CallExpired, core.ResultInterrupted(*s.row))
+		return nil
+	}
 	choice := unknownStop
 	if a := in.Settled.Answer; in.State == core.InputAccepted && a != nil && len(a.Choices) == 1 && len(a.Choices[0].Values) == 1 {
 		choice = a.Choices[0].Values[0]
