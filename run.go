@@ -149,8 +149,10 @@ func (rt *Runtime) hear(ctx context.Context, inputs []Input) (answered bool, err
 		if r == nil {
 			continue
 		}
-		if err := in.settle(ctx, r.Value, r.From, ""); err != nil {
-			return false, err
+		var no *core.AnswerError
+		err := in.settle(ctx, r.Value, r.From, "")
+		if err != nil && !(errors.As(err, &no) && no.Current != nil && no.Current.Pending()) {
+			return false, err // a call that was changed meanwhile is put to it anew
 		}
 		answered = true
 	}
@@ -182,7 +184,8 @@ type Input struct {
 // inputs too, those are its Inputs. The value depends on the kind: true or false for an approval, a
 // confirmation or a URL step; a label, labels or free text for a question, a map from question to answer for
 // several; a map or struct of the fields for a form. The error of an answer that was not taken is a
-// *core.AnswerError. The same answer again is no error.
+// *core.AnswerError. The same answer again is no error. A call whose arguments were edited since this Input
+// was read is not approved: read it again.
 func (in Input) Answer(ctx context.Context, value any, opts ...Option) (*Run, error) {
 	return in.answer(ctx, value, opts)
 }
@@ -229,7 +232,7 @@ func (in Input) settle(ctx context.Context, value any, from, reason string) erro
 			return fmt.Errorf("answer input %s: %w", in.ID, err)
 		}
 	}
-	_, err := in.rt.engine.Settle(ctx, turn.Settlement{Input: in.ID, From: who, Via: "go", Submission: s, Step: -1})
+	_, err := in.rt.engine.Settle(ctx, turn.Settlement{Input: in.ID, From: who, Via: "go", Submission: s, Step: -1, Hash: in.Hash})
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // defaultChoice is the choice of a question by its own defaults; without any it is empty.
@@ -156,7 +157,7 @@ func resolveChoice(q Question, answers map[string]json.RawMessage) (c Choice, re
 			c.Values = append(c.Values, s)
 		case !q.FreeText:
 			return c, fmt.Sprintf("%q is no option: want %s", shorten(s), wanted(q))
-		case strings.TrimSpace(s) == "":
+		case !shows(s):
 			return c, "the text is empty"
 		default:
 			c.Text = s
@@ -168,6 +169,11 @@ func resolveChoice(q Question, answers map[string]json.RawMessage) (c Choice, re
 		return c, "there are several answers, one is wanted"
 	}
 	return c, ""
+}
+
+// shows reports whether a text has anything to see: spaces, format characters and marks on nothing have not.
+func shows(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Mn) })
 }
 
 // wanted lists what a question takes.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Applied is what a typed reading did to an input. Exactly one holds: Answer ends the input; Show asks
@@ -29,7 +28,7 @@ func Apply(in Input, r Reading, by PersonID, raw string) (Applied, error) {
 	if r.Kind != ReadAnswer && r.Kind != ReadCommand {
 		return Applied{}, fmt.Errorf("apply to input %s: a reading of kind %s does nothing to it", in.ID, r.Kind)
 	}
-	if strings.TrimSpace(raw) == "" {
+	if !shows(raw) {
 		return Applied{Draft: in.Draft, Note: NoteNoText}, nil
 	}
 	if r.Kind == ReadCommand && r.Verb == VerbDetails {
@@ -149,7 +148,7 @@ func (d *drafting) put(i int, p Part) NoteCode {
 		c.Defaulted, c.By = true, d.by
 	case len(c.Values) != len(p.Values), p.Text != "" && !q.FreeText, !q.Multi && len(p.Values) > 1:
 		return NoteUnclear
-	case p.Values == nil && strings.TrimSpace(p.Text) == "":
+	case p.Values == nil && !shows(p.Text):
 		return NoteNoText
 	}
 	d.putChoice(i, c)

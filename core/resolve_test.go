@@ -111,6 +111,9 @@ func TestResolveOneQuestion(t *testing.T) {
 		{text, `"whichever is cheaper"`, `accept q1="whichever is cheaper"`},
 		{text, `"SQLITE"`, "accept q1=lite"},
 		{text, `"  "`, "the text is empty"},
+		{text, `"\u200b\u2060\ufeff"`, "the text is empty"},
+		{text, `"\u00ad \ufe0f\u0301\u202e"`, "the text is empty"},
+		{text, `"\u200bx"`, `accept q1="\u200bx"`},
 		{text, `["pg","or else"]`, "one is wanted"},
 	} {
 		a, refused := resolve(t, c.in, core.ActionAccept, c.content)

@@ -217,14 +217,15 @@ func (c *call) take(ctx context.Context, a *ask, res *sdk.ElicitResult) error {
 }
 
 func (c *call) settle(ctx context.Context, a *ask, s core.Submission) error {
-	in, err := c.e.c.Turns.Settle(ctx, turn.Settlement{Input: a.Input, From: c.client.person(), Via: via, Submission: s, Step: -1})
+	in, err := c.e.c.Turns.Settle(ctx, turn.Settlement{Input: a.Input, From: c.client.person(), Via: via, Submission: s, Step: -1, Hash: a.Hash})
 	var refused *core.AnswerError
 	switch {
 	case err == nil:
 		c.note("%s is %s", in.ID, in.State)
 	case !errors.As(err, &refused):
 		return fmt.Errorf("the answer could not be stored, try again: %w", err)
-	case refused.Code == core.AnswerInvalid, refused.Code == core.AnswerMismatch:
+	case refused.Code == core.AnswerInvalid, refused.Code == core.AnswerMismatch,
+		refused.Current != nil && refused.Current.Pending(): // changed meanwhile: it is shown anew
 		c.misfit(a, reasonOf(refused))
 	default:
 		c.note("%s: %s", a.Input, refused.Reason)

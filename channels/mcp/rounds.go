@@ -64,6 +64,7 @@ func (c *call) open(in core.Input) (ask, *sdk.ElicitParams) {
 	if before := c.asked(in.ID); before != nil {
 		a = *before
 	}
+	a.Hash = in.Hash
 	p, ok := elicit(in, a, c.name)
 	if !ok {
 		return ask{}, nil
@@ -84,7 +85,9 @@ func (c *call) converse(ctx context.Context) (*sdk.CallToolResult, error) {
 		for _, in = range waiting {
 			var a ask
 			if a, params = c.open(in); params != nil {
-				if c.asked(in.ID) == nil {
+				if before := c.asked(in.ID); before != nil {
+					*before = a
+				} else {
 					c.asks = append(c.asks, a)
 				}
 				break

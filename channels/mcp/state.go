@@ -50,6 +50,8 @@ type held struct {
 // ask is an input as it was put to a client.
 type ask struct {
 	Input core.InputID `json:"i"`
+	// Hash is that of the call as it was shown.
+	Hash string `json:"h,omitempty"`
 	// Tries counts how often what came did not fit; Reason says why the last time.
 	Tries  int    `json:"n,omitempty"`
 	Reason string `json:"w,omitempty"`

@@ -18,6 +18,8 @@ type answerBody struct {
 	Content json.RawMessage `json:"content"`
 	Reason  string          `json:"reason"`
 	From    *string         `json:"from"`
+	// Hash is that of the call as it was shown.
+	Hash string `json:"hash"`
 }
 
 // answered is what became of an answer. Request is the run that it resumed, null while others wait and
@@ -53,16 +55,16 @@ func (c *call) answerOne() (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.settleOne(in.ID, b.From, core.Submission{Action: action, Content: b.Content, Reason: b.Reason})
+	return c.settleOne(in.ID, b.From, b.Hash, core.Submission{Action: action, Content: b.Content, Reason: b.Reason})
 }
 
 // settleOne settles one input that the token sees.
-func (c *call) settleOne(id core.InputID, from *string, s core.Submission) (reply, error) {
+func (c *call) settleOne(id core.InputID, from *string, hash string, s core.Submission) (reply, error) {
 	who, err := c.person(from, id)
 	if err != nil {
 		return reply{}, err
 	}
-	done, err := c.a.c.Turns.SettleAll(c.ctx, []turn.Settlement{{Input: id, From: who, Via: via, Submission: s, Step: -1}})
+	done, err := c.a.c.Turns.SettleAll(c.ctx, []turn.Settlement{{Input: id, From: who, Via: via, Submission: s, Step: -1, Hash: hash}})
 	if err != nil {
 		return reply{}, err
 	}
@@ -99,6 +101,7 @@ type oneOfSeveral struct {
 	Content json.RawMessage `json:"content"`
 	Reason  string          `json:"reason"`
 	From    *string         `json:"from"`
+	Hash    string          `json:"hash"`
 }
 
 type severalView struct {
@@ -152,7 +155,7 @@ func (c *call) settlement(agent core.AgentID, raw json.RawMessage, from *string)
 	}
 	who, err := c.person(from, in.ID)
 	s := core.Submission{Action: action, Content: b.Content, Reason: b.Reason}
-	return turn.Settlement{Input: in.ID, From: who, Via: via, Submission: s, Step: -1}, err
+	return turn.Settlement{Input: in.ID, From: who, Via: via, Submission: s, Step: -1, Hash: b.Hash}, err
 }
 
 func (c *call) settleSeveral(all []turn.Settlement) (reply, error) {

@@ -24,9 +24,11 @@ type Problem struct {
 	// Input, State, By, Via and At tell how an input ended, of a 409.
 	Input core.InputID    `json:"inputId,omitempty"`
 	State core.InputState `json:"state,omitempty"`
-	By    core.PersonID   `json:"by,omitempty"`
-	Via   string          `json:"via,omitempty"`
-	At    *time.Time      `json:"at,omitempty"`
+	// Hash is that of the call as it stands, where it was changed since it was shown.
+	Hash string        `json:"hash,omitempty"`
+	By   core.PersonID `json:"by,omitempty"`
+	Via  string        `json:"via,omitempty"`
+	At   *time.Time    `json:"at,omitempty"`
 	// Answer is the place, from 0, of the refused answer among several; Done are those that took effect.
 	Answer *int       `json:"answer,omitempty"`
 	Done   []answered `json:"done,omitempty"`
@@ -86,6 +88,9 @@ func problemOf(err error) *Problem {
 		p = &Problem{Status: http.StatusServiceUnavailable, Code: "try_again", Detail: "nothing that was not confirmed has happened: try again", RetryAfter: 1}
 	}
 	p.Type, p.Title = "urn:parley:problem:"+p.Code, titles[p.Code]
+	if p.State == core.InputPending {
+		p.Title = "It is no longer what was shown"
+	}
 	return p
 }
 
@@ -93,6 +98,9 @@ func answerProblem(e *core.AnswerError) *Problem {
 	p := &Problem{Status: answerStatus[e.Code], Code: string(e.Code), Detail: e.Reason, Fields: e.Fields, Input: e.Input}
 	if in := e.Current; in != nil {
 		p.State = in.State
+		if in.Pending() {
+			p.Hash, p.Detail = in.Hash, p.Detail+`, then answer again with its "hash"`
+		}
 		if s := in.Settled; s != nil {
 			at := s.At
 			p.By, p.Via, p.At = s.By, s.Via, &at

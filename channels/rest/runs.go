@@ -85,6 +85,8 @@ func (c *call) startRun() (reply, error) {
 	m := core.Message{
 		ID: via + ":" + c.key, Conversation: conv, From: who, Text: b.Text, SentAt: c.a.c.Now(), Addressed: true, Fresh: true,
 	}
+	_, channel, _ := conv.Parts()
+	m.Shared = channel != Channel // nobody knows here who reads there
 	if c.key == "" {
 		m.ID = via + ":" + c.a.c.NewID()
 	}

@@ -14,6 +14,7 @@ type toolCallBody struct {
 	Answers json.RawMessage `json:"answers"`
 	Reason  string          `json:"reason"`
 	From    *string         `json:"from"`
+	Hash    string          `json:"hash"`
 }
 
 // verdict is the route that settles a call's one pending input by a word.
@@ -38,7 +39,7 @@ func verdict(word string) action {
 		if err != nil {
 			return reply{}, err
 		}
-		return c.settleOne(in.ID, b.From, s)
+		return c.settleOne(in.ID, b.From, b.Hash, s)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // answerFlags say what becomes of the input.
 type answerFlags struct {
 	decline, skip, cancel bool
-	reason                string
+	reason, hash          string
 }
 
 func (p *program) answerCommand() *cobra.Command {
@@ -32,6 +32,9 @@ func (p *program) answerCommand() *cobra.Command {
 
 or one of --decline, --skip (a question only) and --cancel, which ends its turn.
 
+Name with --hash what parley inbox showed of a call: if its arguments were edited since, it is not answered.
+A call that was edited is approved only with it.
+
 With --config, where no server runs, it settles the input only: the turn goes on when Parley runs.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.answer(cmd.Context(), f, a, args) },
@@ -41,6 +44,7 @@ With --config, where no server runs, it settles the input only: the turn goes on
 	cmd.Flags().BoolVar(&a.skip, "skip", false, "skip the question")
 	cmd.Flags().BoolVar(&a.cancel, "cancel", false, "end its turn")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "why it is declined: the model is told")
+	cmd.Flags().StringVar(&a.hash, "hash", "", "the hash of the call as it was shown")
 	return cmd
 }
 
@@ -64,7 +68,7 @@ func (p *program) answer(ctx context.Context, f deskFlags, a answerFlags, args [
 			return err
 		}
 	}
-	after, resumed, err := d.answer(ctx, in, s)
+	after, resumed, err := d.answer(ctx, in, a.hash, s)
 	if err != nil {
 		return err
 	}

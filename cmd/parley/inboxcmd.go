@@ -28,6 +28,7 @@ type waiting struct {
 	Tool         string          `json:"tool"`
 	Source       string          `json:"source"`
 	Arguments    json.RawMessage `json:"arguments"`
+	Hash         string          `json:"hash"`
 	Questions    []core.Question `json:"questions"`
 	Schema       json.RawMessage `json:"schema"`
 	URL          string          `json:"url"`
@@ -48,10 +49,13 @@ type waiting struct {
 type desk interface {
 	list(ctx context.Context, agent string) ([]waiting, error)
 	find(ctx context.Context, id string) (waiting, error)
-	// answer settles an input; resumed says that its turn goes on.
-	answer(ctx context.Context, in waiting, s core.Submission) (after waiting, resumed bool, err error)
+	// answer settles an input, whose call was shown with a hash; resumed says that its turn goes on.
+	answer(ctx context.Context, in waiting, hash string, s core.Submission) (after waiting, resumed bool, err error)
 	io.Closer
 }
+
+// lookAgain is what to do about a call that is no longer the one that was shown.
+const lookAgain = "read it in parley inbox, then answer with the --hash shown there"
 
 // deskFlags choose the desk.
 type deskFlags struct{ server, token, config, as string }
@@ -148,6 +152,9 @@ func (in waiting) String() string {
 	if in.Tool != "" {
 		fmt.Fprintf(&b, "    call %s %s\n", strings.TrimPrefix(in.Source+"__"+in.Tool, "__"), cmp.Or(string(in.Arguments), "{}"))
 	}
+	if in.Kind == core.KindApproval && in.Hash != "" {
+		fmt.Fprintf(&b, "    hash %s\n", in.Hash)
+	}
 	if in.Message != "" {
 		fmt.Fprintf(&b, "    %s\n", quoted(in.Message))
 	}
@@ -220,14 +227,18 @@ func (l *local) find(ctx context.Context, id string) (waiting, error) {
 	return shown(in)
 }
 
-func (l *local) answer(ctx context.Context, in waiting, s core.Submission) (waiting, bool, error) {
-	done, err := l.a.engine.SettleAll(ctx, []turn.Settlement{{Input: core.InputID(in.ID), From: l.who, Via: "terminal", Submission: s, Step: -1}})
+func (l *local) answer(ctx context.Context, in waiting, hash string, s core.Submission) (waiting, bool, error) {
+	done, err := l.a.engine.SettleAll(ctx, []turn.Settlement{{Input: core.InputID(in.ID), From: l.who, Via: "terminal", Submission: s, Step: -1, Hash: hash}})
 	if err != nil {
+		hint := ""
 		var no *core.AnswerError
 		if errors.As(err, &no) {
 			err = no
+			if no.Current != nil && no.Current.Pending() {
+				hint = lookAgain
+			}
 		}
-		return waiting{}, false, failed(err, "")
+		return waiting{}, false, failed(err, hint)
 	}
 	w, err := shown(done[0].Input)
 	return w, done[0].Resumed != "", err

@@ -91,10 +91,12 @@ func refusal(resp *http.Response, raw []byte) error {
 		text += "\n  " + strings.TrimPrefix(f.Field+": ", ": ") + f.Reason
 	}
 	hint := ""
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
+	switch {
+	case p.State == string(core.InputPending):
+		hint = lookAgain
+	case resp.StatusCode == http.StatusUnauthorized:
 		hint = "use a token of api.tokens"
-	case http.StatusNotFound:
+	case resp.StatusCode == http.StatusNotFound:
 		hint = "parley inbox lists what waits"
 	}
 	return failed(errors.New(text), hint)
@@ -124,13 +126,16 @@ func (r *remote) find(ctx context.Context, id string) (in waiting, err error) {
 	return in, r.do(ctx, http.MethodGet, "/v1/inputs/"+url.PathEscape(id), nil, &in)
 }
 
-func (r *remote) answer(ctx context.Context, in waiting, s core.Submission) (waiting, bool, error) {
+func (r *remote) answer(ctx context.Context, in waiting, hash string, s core.Submission) (waiting, bool, error) {
 	body := map[string]any{"action": s.Action}
 	if s.Content != nil {
 		body["content"] = s.Content
 	}
 	if s.Reason != "" {
 		body["reason"] = s.Reason
+	}
+	if hash != "" {
+		body["hash"] = hash
 	}
 	if r.from != "" {
 		body["from"] = r.from
