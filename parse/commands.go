@@ -83,6 +83,33 @@ func (r *Reader) slash(s string) (word string, is bool) {
 	return word, true
 }
 
+// platform are the commands that a platform offers, as they are typed.
+var platform = map[string]bool{"cancel": true, "help": true, "start": true, "status": true, "inbox": true, "pending": true}
+
+// longestHead is how many bytes of a first word are looked at; no command is as long, whomever it names.
+const longestHead = 128
+
+// commanded reports whether the first word of a text is a command of ours: "/cancel please". With words behind it
+// it commands nothing, and where any text is an answer it is none. A path is not a command: "/etc/hosts".
+func (r *Reader) commanded(m message) bool {
+	s := m.folded
+	if m.long {
+		s = strings.TrimSpace(m.typed[:min(len(m.typed), 2*longestHead)])
+	}
+	if i := strings.IndexFunc(s, blank); i >= 0 {
+		s = s[:i]
+	}
+	s, ok := strings.CutPrefix(Fold(s[:min(len(s), longestHead)]), "/")
+	if i := strings.IndexAny(s, ",;:!?"); i >= 0 {
+		s = s[:i]
+	}
+	word, to, addressed := strings.Cut(s, "@")
+	if !ok || addressed && !r.named("@"+to) {
+		return false
+	}
+	return platform[word] || r.lex.roles[word]&(isCancel|isSkip|isBack|isDetails) != 0
+}
+
 func (r *Reader) named(mention string) bool {
 	for _, n := range r.p.Names {
 		if strings.EqualFold(n, mention) {

@@ -25,7 +25,7 @@ var consentGrammar = func() map[core.Kind]*regexp.Regexp {
 	return map[core.Kind]*regexp.Regexp{
 		core.KindApproval: double(w),
 		core.KindForm:     double(w + `|confirm(?:ed)?`),
-		core.KindURL:      around(`(?:all |it's |i'm )?done|finished|completed|✅`),
+		core.KindURL:      around(`(?:all |it'?s |it is |i'?m |i am )?done|finished|completed|✅`),
 	}
 }()
 

@@ -80,7 +80,10 @@ func meantAsValue(m message) bool {
 
 // text reads the value of a string field: everything but the few words that lead out.
 func (r *Reader) text(f core.FormField, m message) core.Reading {
-	if !m.long {
+	switch {
+	case m.long && r.commanded(m):
+		return unclear(core.HintWords)
+	case !m.long:
 		c := &choice{free: true, defaults: f.Default != nil}
 		got := r.freely(c, m, found{}, r.isSlash(&m))
 		if got.Kind != core.ReadAnswer || got.Part.Default {

@@ -24,6 +24,9 @@ func (r *Reader) near(its []item, s string, of role) core.Reading {
 	if numeric(s) {
 		return unclear(core.HintNumber)
 	}
+	if r.nearlyPolite(s) {
+		return unclear(core.HintWords)
+	}
 	if r.waits(its) {
 		return unclear(core.HintWords)
 	}
@@ -41,6 +44,36 @@ func (r *Reader) near(its []item, s string, of role) core.Reading {
 		}
 	}
 	return core.Reading{}
+}
+
+// nearlyPolite reports whether a text is a verdict and a typo of a please or thanks: "no tanks", "nothanks".
+func (r *Reader) nearlyPolite(s string) bool {
+	for _, p := range r.lex.please {
+		if utf8.RuneCountInString(p) < 3 {
+			continue
+		}
+		if head, ok := strings.CutSuffix(s, p); ok && r.saysVerdict(head) {
+			return true // glued
+		}
+		for i := 0; i < len(s); i++ {
+			if s[i] == ' ' && oneEdit(s[i+1:], p) && r.saysVerdict(strings.TrimRight(s[:i], ",.!")) {
+				_, known := r.lex.known[s[i+1:]]
+				return !known
+			}
+		}
+	}
+	return false
+}
+
+// saysVerdict reports whether a folded text is a yes or no to the input.
+func (r *Reader) saysVerdict(s string) bool {
+	var buf [maxItems + 2]item
+	its, ok := r.lex.items(s, buf[:0])
+	if !ok {
+		return false
+	}
+	yes, no := r.verdictOf(its)
+	return yes || no
 }
 
 // attempt reports whether all of a text is about consenting or refusing.

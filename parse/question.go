@@ -39,10 +39,13 @@ func (r *Reader) optional(i int, got core.Reading) core.Reading {
 // choose reads a message against a question.
 func (r *Reader) choose(c *choice, m message) core.Reading {
 	if m.long {
-		if c.free {
-			return answerText(m)
+		switch {
+		case !c.free:
+			return core.Reading{}
+		case r.commanded(m):
+			return unclear(core.HintWords)
 		}
-		return core.Reading{}
+		return answerText(m)
 	}
 	if i, ok := c.byLabel[m.folded+"?"]; ok && m.asked && i >= 0 {
 		return picked(c, pick(i))
@@ -135,6 +138,9 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 		if v, ok := r.moves(c, m.folded, slash); ok {
 			return command(v)
 		}
+	}
+	if r.commanded(m) {
+		return unclear(core.HintWords)
 	}
 	if i, ok := c.byLabel[m.folded]; ok && i == doubled || f.hint == core.HintConflict {
 		return unclear(f.hint)
