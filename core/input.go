@@ -59,11 +59,11 @@ type Input struct {
 	Hash      string          `json:"hash,omitempty"`
 	// Spec, Target and Digest are the tool's as they were when the input opened: what was shown. Digest is of
 	// the schema.
-	Spec   string `json:"spec,omitempty"`
-	Target string `json:"target,omitempty"`
-	Digest string `json:"schemaDigest,omitempty"`
-	Rule      string          `json:"rule,omitempty"`
-	Questions []Question      `json:"questions,omitempty"`
+	Spec      string     `json:"spec,omitempty"`
+	Target    string     `json:"target,omitempty"`
+	Digest    string     `json:"schemaDigest,omitempty"`
+	Rule      string     `json:"rule,omitempty"`
+	Questions []Question `json:"questions,omitempty"`
 	// Schema is the flat JSON Schema of a form; empty for a confirmation.
 	Schema json.RawMessage `json:"schema,omitempty"`
 	URL    string          `json:"url,omitempty"`
