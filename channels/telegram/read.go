@@ -217,8 +217,11 @@ func (r reader) words(text string, entities []entity) words {
 		w.text = "/" + name + rest
 	}
 	if known := strings.ToLower(name); commands[known] {
-		w.command, w.meant = known, true
-		w.text = "/" + known + rest
+		w.meant, w.text = true, "/"+known+rest
+		// Words behind a command make it a sentence, as on every platform; only a link into the chat has one.
+		if strings.TrimSpace(rest) == "" || known == "start" {
+			w.command = known
+		}
 	}
 	return w
 }

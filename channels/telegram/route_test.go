@@ -235,6 +235,23 @@ func TestPrivacyMode(t *testing.T) {
 	})
 }
 
+// A command is one only if nothing stands behind it, as on every platform.
+func TestWordsBehindACommandMakeItText(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		for _, text := range []string{"/cancel please", "/status now", "/cancel", "/start abc"} {
+			r.srv.Say(ana, dm, text)
+		}
+		synctest.Wait()
+		for i, want := range []string{"", "", "cancel", "start"} {
+			if got := r.sink.got()[i].Command; got != want {
+				t.Errorf("message %d is the command %q, want %q", i, got, want)
+			}
+		}
+	})
+}
+
 // The same number on two platforms or chats names two persons and two messages.
 func TestIdentities(t *testing.T) {
 	t.Parallel()
