@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -309,7 +310,7 @@ func (w *world) inputs() (all []core.Input) {
 // says answers every ask with the same result.
 func says(action string, content map[string]any) asker {
 	return func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-		return &sdk.ElicitResult{Action: action, Content: content}, nil
+		return &sdk.ElicitResult{Action: action, Content: maps.Clone(content)}, nil // the SDK writes defaults into it
 	}
 }
 
