@@ -43,7 +43,7 @@ const (
 // Refused is the error for what a server said with a status of 400 or more, or in an answer of 200.
 func (f Far) Refused(status int, s Said, h http.Header) *model.Error {
 	what := "status " + strconv.Itoa(status)
-	if words := s.words(); words != "" {
+	if words := s.words(f.Secrets); words != "" {
 		what += " (" + words + ")"
 	}
 	if f.Log != nil {

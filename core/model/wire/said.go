@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,15 +88,27 @@ func (s *Said) readDetails(raw json.RawMessage) {
 // codeWord is what may be quoted of a failure: a word that a program wrote.
 var codeWord = regexp.MustCompile(`^[A-Za-z0-9_.\[\]-]{1,60}$`)
 
-// words returns the failure's code words for the log.
-func (s Said) words() string {
+// words returns the failure's code words for the log. A word that shares a good part with a secret is left
+// out: servers quote keys, with pieces cut off or put on.
+func (s Said) words(secrets []string) string {
 	var out []string
 	for _, w := range []string{s.kind, s.code, s.param} {
-		if codeWord.MatchString(w) {
+		if codeWord.MatchString(w) && !slices.ContainsFunc(secrets, func(secret string) bool { return shares(w, secret) }) {
 			out = append(out, w)
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// shares reports whether a word holds a piece of a secret: eight characters of it, or all of a shorter one.
+func shares(word, secret string) bool {
+	n := min(8, len(secret))
+	for i := 0; n > 0 && i+n <= len(secret); i++ {
+		if strings.Contains(word, secret[i:i+n]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Status is the HTTP status that an error in an answer of 200 stands for.
