@@ -28,5 +28,6 @@
 // reply; its receipt.
 //
 // A run is advanced under a claim on its conversation. While it waits there is no claim, no goroutine and
-// no timer.
+// no timer; the one exception is a tool that can neither be dropped nor called again (tool.Context.Wait), which
+// holds its call and the claim for as long as its connection lasts.
 package turn
