@@ -6,7 +6,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/parley ./cmd/parley \
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X parley/cmd/program.version=${VERSION}" -o /out/parley ./cmd/parley \
  && mkdir -p /out/data
 
 FROM scratch

@@ -1,0 +1,182 @@
+package program
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"parley/channels"
+	"parley/channels/metrics"
+	"parley/core"
+	"parley/core/tool/mcp"
+	"parley/core/turn"
+	"parley/store/bolt"
+)
+
+// How long what is in flight may go on after the program was told to stop: tool calls, then sends, then
+// everything. What is cut is in the store and goes on at the next start.
+const (
+	toolGrace = 7 * time.Second
+	sendGrace = 5 * time.Second
+	stopBound = 10 * time.Second
+)
+
+// app is the program at work: the store, the engine over it, and the channels that feed it.
+//
+//	newApp ──▶ addTerminal | addChannels ──▶ run ──▶ close
+type app struct {
+	cfg    *Config
+	log    *slog.Logger
+	store  *bolt.Store
+	engine *turn.Engine
+	// channels and the handlers of those that receive by HTTP.
+	channels []channels.Channel
+	hooks    map[string]http.Handler
+	// servers are the MCP servers whose tools the agents have.
+	servers []*mcp.Source
+	now     func() time.Time
+}
+
+// newApp opens the store and builds the engine. The caller closes the app.
+func newApp(cfg *Config, log *slog.Logger) (*app, error) {
+	a := &app{cfg: cfg, log: log, hooks: map[string]http.Handler{}, now: time.Now}
+	agents, servers, err := buildAgents(cfg, log, a.now)
+	if err != nil {
+		return nil, err
+	}
+	a.servers = servers
+	a.store, err = bolt.Open(cfg.Store.Path, bolt.Options{})
+	if err != nil {
+		return nil, failed(err, storeHint(err))
+	}
+	a.engine, err = turn.New(turn.Config{
+		Store: a.store,
+		Agents: func(id core.AgentID) (*turn.Agent, bool) {
+			ag, ok := agents[id]
+			if ok && len(ag.Human.Approvers) > 0 {
+				ag = a.canonical(ag)
+			}
+			return ag, ok
+		},
+		Deps:      a.deps(),
+		NewID:     newID,
+		Log:       log,
+		Grace:     toolGrace,
+		Silent:    silent,
+		Streams:   cfg.streams,
+		Retention: time.Duration(cfg.Store.RetentionDays) * 24 * time.Hour,
+	})
+	if err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	return a, nil
+}
+
+// newID is 16 letters and digits that nobody guesses.
+func newID() string { return strings.ToLower(rand.Text()[:16]) }
+
+// addTerminal adds the terminal as a channel, open to the one person who sits there.
+func (a *app) addTerminal(t channels.Adapter, who core.PersonID) {
+	a.channels = append(a.channels, channels.Channel{Adapter: t, Access: channels.Access{Allow: []core.PersonID{who}}})
+}
+
+// run works until ctx ends or every channel has ended by itself, and returns within stopBound after that.
+func (a *app) run(ctx context.Context) error {
+	counts, err := metrics.New(metrics.Config{Turns: a.engine, Now: a.now, Log: a.log, Version: versionText()})
+	if err != nil {
+		return err
+	}
+	hub, err := channels.NewHub(channels.Config{
+		Turns: a.engine, Channels: a.channels, Now: a.now, Log: a.log, Grace: sendGrace, Observer: counts,
+	})
+	if err != nil {
+		return err
+	}
+	hooks, err := a.webhooks(counts)
+	if err != nil {
+		return err
+	}
+	server, err := a.listen(hub, counts)
+	if err != nil {
+		return err
+	}
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	parts := map[string]func(context.Context) error{"engine": a.work}
+	if len(a.channels) > 0 {
+		parts["channels"] = hub.Run
+	}
+	if server != nil {
+		parts["http"], parts["relays"], parts["metrics"] = server.run, a.relays, counts.Run
+	}
+	if hooks != nil {
+		parts["webhooks"] = hooks.Run
+	}
+	for i, s := range a.servers {
+		parts[fmt.Sprintf("mcp server %d", i)] = s.Run
+	}
+	return a.together(work, stop, parts)
+}
+
+// ended is the end of one part.
+type ended struct {
+	part string
+	err  error
+}
+
+// together runs the parts until the first ends, then stops the others and waits for them.
+func (a *app) together(ctx context.Context, stop func(), parts map[string]func(context.Context) error) error {
+	done := make(chan ended, len(parts))
+	for name, part := range parts {
+		go func() { done <- ended{name, part(ctx)} }()
+	}
+	var errs []error
+	told, bound := ctx.Done(), (<-chan time.Time)(nil)
+	for left := len(parts); left > 0; left-- {
+		select {
+		case e := <-done:
+			if e.err != nil {
+				errs = append(errs, e.err)
+			}
+			a.log.Debug("a part ended", "part", e.part)
+		case <-told:
+			left++ // nothing ended yet
+			told, bound = nil, time.After(stopBound)
+			continue
+		case <-bound:
+			a.log.Warn("stopped before everything had ended: what was in flight is in the store and goes on at the next start")
+			return errors.Join(errs...)
+		}
+		stop()
+	}
+	return errors.Join(errs...)
+}
+
+// close gives the store back. What has not ended by now is in it.
+func (a *app) close() error {
+	closed := make(chan error, 1)
+	go func() { closed <- a.store.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(stopBound):
+		return fmt.Errorf("close the store: it is still in use after %s: nothing that was acknowledged is lost", stopBound)
+	}
+}
+
+// storeHint says what to do about a store that cannot be opened.
+func storeHint(err error) string {
+	switch {
+	case errors.Is(err, bolt.ErrLocked):
+		return "one program at a time holds a store file: stop the other, or name another file"
+	case errors.Is(err, turn.ErrDamaged):
+		return "keep the file as it is, then see docs/operations.md: restore a backup, or run parley store check on a copy"
+	default:
+		return ""
+	}
+}
