@@ -39,11 +39,13 @@ type Message struct {
 	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
-// File is an attachment of a message, named to the model and never opened.
+// File is an attachment of a message, named to the model. What it holds is never stored.
 type File struct {
 	Name string `json:"name"`
 	Type string `json:"type,omitempty"`
 	Size int64  `json:"size,omitempty"` // bytes
+	// Ref is what its channel finds the file by again; empty where it cannot be opened.
+	Ref string `json:"ref,omitempty"`
 }
 
 // Empty reports whether the message has no text: it never answers and never supersedes.
