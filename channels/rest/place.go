@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"parley/channels"
 	"parley/core"
 )
 
@@ -17,10 +18,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+=-]{0,127}$`)
 const maxPlace = 256
 
 // shown is a conversation as clients read it, CHANNEL:PLACE, and may write it.
-func shown(c core.ConversationID) string {
-	_, channel, place := c.Parts()
-	return channel + ":" + string(place)
-}
+func shown(c core.ConversationID) string { return channels.ViewPlace(c) }
 
 // conversation reads what a client names: NAME or api:NAME of its own, api:TOKEN/NAME as shown, or
 // CHANNEL:PLACE of a channel that the token names. "" is the default one.

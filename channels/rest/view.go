@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"parley/channels"
 	"parley/core"
-	"parley/render"
 )
 
 // runView is a run as a client sees it.
@@ -62,62 +62,11 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// inputView is an input as a client sees it. Secrets in arguments, the message and answers are masked for
-// every token, as in a chat.
-type inputView struct {
-	ID    core.InputID    `json:"id"`
-	Kind  core.Kind       `json:"kind"`
-	State core.InputState `json:"state"`
-	// Message is a string.
-	Message json.RawMessage `json:"message,omitempty"`
-	Tool    string          `json:"tool,omitempty"`
-	Source  string          `json:"source,omitempty"`
-	// Arguments as they run, but for those at Masked, JSON Pointers.
-	Arguments  json.RawMessage `json:"arguments,omitempty"`
-	Masked     []string        `json:"masked,omitempty"`
-	Hash       string          `json:"hash,omitempty"`
-	Rule       string          `json:"rule,omitempty"`
-	Purpose    core.Purpose    `json:"purpose,omitempty"`
-	Questions  []core.Question `json:"questions,omitempty"`
-	Schema     json.RawMessage `json:"schema,omitempty"`
-	URL        string          `json:"url,omitempty"`
-	Nth        int             `json:"nth,omitempty"`
-	Of         int             `json:"of,omitempty"`
-	Responders respondersView  `json:"responders"`
-	Run        core.RunID      `json:"runId"`
-	Call       core.CallID     `json:"callId"`
-	Agent      core.AgentID    `json:"agent"`
-	Place      string          `json:"conversation"`
-	CreatedAt  time.Time       `json:"createdAt"`
-	ExpiresAt  *time.Time      `json:"expiresAt,omitempty"`
-	Settled    *settledView    `json:"settled,omitempty"`
-}
-
-type respondersView struct {
-	Audience []core.PersonID `json:"audience"`
-	Asker    core.PersonID   `json:"asker,omitempty"`
-}
-
-// settledView says how an input ended. Content could be sent again as the same answer, but for what is masked.
-type settledView struct {
-	State     core.InputState `json:"state"`
-	By        core.PersonID   `json:"by,omitempty"`
-	Via       string          `json:"via,omitempty"`
-	Role      string          `json:"role,omitempty"`
-	At        time.Time       `json:"at"`
-	Content   json.RawMessage `json:"content,omitempty"`
-	Masked    []string        `json:"masked,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-	Defaulted []string        `json:"defaulted"`
-	Skipped   []string        `json:"skipped"`
-}
-
-func inputAgent(in core.Input) core.AgentID {
-	if in.Agent == "" {
-		return in.Conversation.Agent()
-	}
-	return in.Agent
-}
+// The views of an input are those that webhooks send too.
+type (
+	inputView   = channels.InputView
+	settledView = channels.SettledView
+)
 
 func viewInputs(all []core.Input) []inputView {
 	out := make([]inputView, 0, len(all))
@@ -130,80 +79,4 @@ func viewInputs(all []core.Input) []inputView {
 // Show is an input as the interface shows it, as JSON.
 func Show(in core.Input) ([]byte, error) { return json.Marshal(viewInput(in)) }
 
-func viewInput(in core.Input) inputView {
-	v := inputView{
-		ID: in.ID, Kind: in.Kind, State: in.State, Tool: in.Tool, Source: in.Source, Hash: in.Hash, Rule: in.Rule, Purpose: in.Purpose,
-		Questions: in.Questions, Schema: in.Schema, URL: in.URL, Nth: in.Nth, Of: in.Of,
-		Responders: respondersView{Audience: in.Responders.Audience, Asker: in.Responders.Asker},
-		Run:        in.Run, Call: in.Call, Agent: inputAgent(in), Place: shown(in.Conversation),
-		CreatedAt: in.CreatedAt, ExpiresAt: when(in.ExpiresAt), Settled: viewSettled(in),
-	}
-	if v.Responders.Audience == nil {
-		v.Responders.Audience = []core.PersonID{}
-	}
-	if in.Message != "" {
-		v.Message, _ = masked(in.Message, in.Redact)
-	}
-	v.Arguments, v.Masked = render.MaskedJSON(in.Arguments, in.Redact)
-	return v
-}
-
-// masked is a value as JSON without its secrets. The values are our own and always encode.
-func masked(v any, redact []string) (json.RawMessage, []string) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return render.MaskedJSON(raw, redact)
-}
-
-func viewSettled(in core.Input) *settledView {
-	s := in.Settled
-	if s == nil {
-		return nil
-	}
-	v := &settledView{State: in.State, By: s.By, Via: s.Via, Role: s.Role, At: s.At, Defaulted: []string{}, Skipped: []string{}}
-	if s.Answer == nil {
-		return v
-	}
-	v.Reason = s.Answer.Reason
-	for _, c := range s.Answer.Choices {
-		if c.Defaulted {
-			v.Defaulted = append(v.Defaulted, c.Question)
-		}
-		if c.Skipped {
-			v.Skipped = append(v.Skipped, c.Question)
-		}
-	}
-	v.Content, v.Masked = masked(content(in, *s.Answer), append(core.SecretNames(in.Schema), in.Redact...))
-	return v
-}
-
-// content is an answer as a client would send it.
-func content(in core.Input, a core.Answer) any {
-	switch {
-	case in.Kind == core.KindQuestion && len(a.Choices) > 0:
-		out := map[string]any{}
-		for _, c := range a.Choices {
-			out[c.Question] = chosen(in, c)
-		}
-		return out
-	case len(a.Fields) > 0:
-		return a.Fields
-	}
-	return a.Action == core.ActionAccept
-}
-
-// chosen is one text where one was chosen of a question that takes one, else a list.
-func chosen(in core.Input, c core.Choice) any {
-	all := append([]string{}, c.Values...)
-	if c.Text != "" {
-		all = append(all, c.Text)
-	}
-	for _, q := range in.Questions {
-		if q.ID == c.Question && !q.Multi && len(all) == 1 {
-			return all[0]
-		}
-	}
-	return all
-}
+func viewInput(in core.Input) inputView { return channels.ViewInput(in) }
