@@ -2,7 +2,6 @@ package turn_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -115,59 +114,4 @@ func TestTenThousandWaitingTurns(t *testing.T) {
 		t.Errorf("ran %d times", n)
 	}
 	w.close()
-}
-
-// benchCycles runs whole turns: a message, the prompt, its answer, the call, the reply. width at once.
-func benchCycles(b *testing.B, width int) {
-	w := plain(b)
-	w.start()
-	defer w.close()
-	before := w.store.(*bolt.Store).Stats().Commits
-	b.ReportAllocs()
-	b.ResetTimer()
-	w.cycles(b.N, width)
-	b.StopTimer()
-	b.ReportMetric(float64(w.store.(*bolt.Store).Stats().Commits-before)/float64(b.N), "commits/turn")
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
-}
-
-func (w *world) cycles(n, width int) {
-	var all sync.WaitGroup
-	next := make(chan int)
-	for range width {
-		all.Go(func() {
-			for i := range next {
-				w.each(i, 1, 1, "go")
-				w.each(i, 1, 1, "yes")
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	all.Wait()
-}
-
-func BenchmarkCycleAlone(b *testing.B) { benchCycles(b, 1) }
-func BenchmarkCycle64(b *testing.B)    { benchCycles(b, 64) }
-
-// BenchmarkAnswer answers one of many waiting turns.
-func BenchmarkAnswer(b *testing.B) {
-	for _, n := range []int{10, 10000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := plain(b)
-			w.start()
-			defer w.close()
-			w.each(0, n, 128, "go")
-			var took time.Duration
-			for b.Loop() {
-				w.each(n+1, 1, 1, "go")
-				began := time.Now()
-				w.each(n+1, 1, 1, "yes")
-				took += time.Since(began)
-			}
-			b.ReportMetric(float64(took.Microseconds())/float64(b.N), "µs/answer")
-		})
-	}
 }
