@@ -207,7 +207,7 @@ func (c *call) take(ctx context.Context, a *ask, res *sdk.ElicitResult) error {
 		c.misfit(a, r.misfit)
 	case r.opened:
 		a.Opened, a.Reason = true, ""
-	case r.submission == nil:
+	case r.submission == nil, r.submission.Action == core.ActionCancel && c.client.Person == "":
 		c.note("%s was not answered", in.ID)
 		c.enough = true
 	default:
@@ -220,6 +220,8 @@ func (c *call) settle(ctx context.Context, a *ask, s core.Submission) error {
 	in, err := c.e.c.Turns.Settle(ctx, turn.Settlement{Input: a.Input, From: c.client.person(), Via: via, Submission: s, Step: -1, Hash: a.Hash})
 	var refused *core.AnswerError
 	switch {
+	case err == nil && s.Action == core.ActionCancel:
+		c.note("%s is %s, and its turn has ended", in.ID, core.InputCancelled)
 	case err == nil:
 		c.note("%s is %s", in.ID, in.State)
 	case !errors.As(err, &refused):

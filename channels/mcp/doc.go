@@ -22,9 +22,10 @@
 // # Who answers
 //
 // An accepted ask answers with what it says and no more: an approval and a confirmation need their own true, so
-// that a client which accepts whatever it is asked approves nothing. Decline is a decline. Everything else,
-// a client that cannot ask, fails, is slow, cancels or goes away, answers nothing: the input waits on, here and
-// at every other door. Content that does not fit is asked for again with the reason, three times in all.
+// that a client which accepts whatever it is asked approves nothing. Decline is a decline. Cancel ends the run,
+// as at every door, where the client is bound: it is an act of its person. Everything else, a client that cannot
+// ask, fails, is slow, goes away, or cancels for nobody, answers nothing: the input waits on, here and at every
+// other door. Content that does not fit is asked for again with the reason, three times in all.
 //
 // These never reach a client: an approval, or the question whether a call that may have run is to be run again,
 // unless the client is bound to one person and may approve; a form with a secret; a step on a web page where the

@@ -184,7 +184,7 @@ type reply struct {
 	opened bool
 }
 
-// read reads the answer to an ask. Only accept with fitting content, and decline, answer.
+// read reads the answer to an ask: accept with fitting content, decline, and cancel, which take weighs.
 func read(in core.Input, a ask, res *sdk.ElicitResult) reply {
 	if res == nil {
 		return reply{}
@@ -192,6 +192,8 @@ func read(in core.Input, a ask, res *sdk.ElicitResult) reply {
 	switch res.Action {
 	case "decline":
 		return reply{submission: &core.Submission{Action: core.ActionDecline}}
+	case "cancel":
+		return reply{submission: &core.Submission{Action: core.ActionCancel}}
 	case "accept":
 	default:
 		return reply{}

@@ -131,6 +131,9 @@ func (c *call) elicit(ctx context.Context, in core.Input, p *sdk.ElicitParams) (
 		watched <- ended
 	}()
 	res, err := c.session.Elicit(open, p)
+	if late := open.Err(); err == nil && late != nil && res.Action == "cancel" {
+		res, err = nil, late // we took the ask back, and the client closes it: nobody said so
+	}
 	cancel()
 	if ended := <-watched; ended && err != nil {
 		return nil, errElsewhere
