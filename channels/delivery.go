@@ -79,7 +79,7 @@ func (d *delivery) run(ctx context.Context) {
 		}
 		timer.Stop()
 		if d.crowded() {
-			sleep(ctx, listEvery)
+			_ = Sleep(ctx, listEvery) // the caller looks at ctx
 		}
 	}
 	late := time.AfterFunc(d.grace, cut)
@@ -187,7 +187,7 @@ func (d *delivery) work(ctx context.Context, row core.Out) {
 	case err != nil:
 		if ctx.Err() == nil {
 			d.log.Error("a row of the outbox could not be loaded", "conversation", row.Conversation, "row", row.Seq, "err", err)
-			sleep(ctx, storeRetry)
+			_ = Sleep(ctx, storeRetry) // the caller looks at ctx
 		}
 		return
 	case fail != nil:
@@ -220,7 +220,7 @@ func (d *delivery) record(ctx context.Context, row core.Out, store func(context.
 			return
 		}
 		d.log.Error("a receipt could not be stored, it is tried again", "conversation", row.Conversation, "row", row.Seq, "err", err)
-		sleep(ctx, storeRetry)
+		_ = Sleep(ctx, storeRetry) // the caller looks at ctx
 	}
 }
 

@@ -1,98 +1,49 @@
 package channels
 
 import (
-	"context"
-	"errors"
-	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
 
-func TestLanesKeepOrderWithinAConversation(t *testing.T) {
+// TestEveryJobOfALaneIsDoneOnceInOrder puts jobs just as the lane runs empty, where two workers would meet.
+func TestEveryJobOfALaneIsDoneOnceInOrder(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l, ctx := newLanes(), t.Context()
-		first, err := l.enter(ctx, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []int
-		for i := range 20 {
-			go func() {
-				tk, err := l.enter(ctx, "a")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				got = append(got, i) // guarded by the lane itself: the race detector would tell
-				l.leave("a", tk, nil)
-			}()
-			synctest.Wait()
-		}
-		other, err := l.enter(ctx, "b") // not held up by a
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.leave("b", other, nil)
-		if len(got) != 0 {
-			t.Fatalf("%v went past the one inside", got)
-		}
-		l.leave("a", first, nil)
-		synctest.Wait()
-		if !slices.IsSorted(got) || len(got) != 20 {
-			t.Errorf("order %v", got)
-		}
-		if len(l.m) != 0 {
-			t.Errorf("%d lanes are kept", len(l.m))
-		}
-	})
-}
-
-func TestLanesTurnAwayWhatStandsBehindAFailure(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l, ctx := newLanes(), t.Context()
-		first, _ := l.enter(ctx, "a")
-		boom, errs := errors.New("boom"), make(chan error, 2)
-		for range 2 {
-			go func() {
-				_, err := l.enter(ctx, "a")
-				errs <- err
-			}()
-		}
-		synctest.Wait()
-		l.leave("a", first, boom)
-		for range 2 {
-			if err := <-errs; !errors.Is(err, boom) {
-				t.Errorf("got %v, want the failure before it", err)
+	const jobs = 20000
+	var l Lanes[string]
+	var last, wrong atomic.Int64
+	for i := range int64(jobs) {
+		l.Put("lane", func() {
+			if !last.CompareAndSwap(i, i+1) {
+				wrong.Add(1)
 			}
-		}
-		again, err := l.enter(ctx, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.leave("a", again, nil)
-	})
+		})
+	}
+	l.Wait()
+	if last.Load() != jobs || wrong.Load() != 0 {
+		t.Errorf("%d of %d jobs in order, %d out of it", last.Load(), jobs, wrong.Load())
+	}
+	if len(l.m) != 0 {
+		t.Errorf("%d lanes are kept", len(l.m))
+	}
 }
 
-func TestLanesGiveUp(t *testing.T) {
+func TestLanesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLanes()
-		first, _ := l.enter(t.Context(), "a")
-		ctx, cancel := context.WithCancel(t.Context())
-		gone, last := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := l.enter(ctx, "a"); gone <- err }()
+		var l Lanes[int]
+		stuck, done := make(chan struct{}), make([]bool, 3)
+		l.Put(0, func() { <-stuck; done[0] = true })
+		l.Put(0, func() { done[1] = done[0] })
+		l.Put(1, func() { done[2] = true })
 		synctest.Wait()
-		go func() { _, err := l.enter(t.Context(), "a"); last <- err }()
-		synctest.Wait()
-		cancel()
-		if err := <-gone; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+		if !done[2] || done[0] || done[1] {
+			t.Errorf("done while the first is stuck: %v", done)
 		}
-		l.leave("a", first, nil)
-		if err := <-last; err != nil {
-			t.Errorf("the one behind the one who gave up: %v", err)
+		close(stuck)
+		l.Wait()
+		if !done[1] {
+			t.Errorf("done at the end: %v", done)
 		}
 	})
 }

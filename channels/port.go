@@ -52,7 +52,7 @@ type port struct {
 	observe Observer
 	now     func() time.Time
 	log     *slog.Logger
-	lanes   *lanes
+	order   Turnstile[core.ConversationID]
 	limit   *limiter
 	told    told
 	aside   chan aside
@@ -69,7 +69,7 @@ func newPort(cfg Config, c Channel) *port {
 	p := &port{
 		Channel: c, name: name, turns: cfg.Turns, observe: observerOr(cfg.Observer), now: cfg.Now,
 		log:   cfg.Log.With("channel", name),
-		lanes: newLanes(), limit: newLimiter(c.PerSenderPerMinute),
+		limit: newLimiter(c.PerSenderPerMinute),
 		aside: make(chan aside, 64), streams: c.Streams && c.Adapter.Dialect().Edits,
 		state: State{Channel: name, Status: Starting, Since: cfg.Now()},
 	}
@@ -117,7 +117,7 @@ func (p *port) supervise(ctx context.Context) error {
 		}
 		p.set(Retrying, err)
 		p.log.Warn("channel failed, it is started again", "after", wait, "err", err)
-		if !sleep(ctx, wait) {
+		if Sleep(ctx, wait) != nil {
 			return nil
 		}
 		wait = min(2*wait, maxBackoff)
@@ -163,16 +163,4 @@ func (p *port) view(lang string, shared bool) render.View {
 func target(c core.ConversationID, replyTo string) Target {
 	_, _, place := c.Parts()
 	return Target{Place: place, ReplyTo: replyTo}
-}
-
-// sleep waits and reports whether ctx is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -27,7 +27,7 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 		s.refuse(m)
 		return nil
 	}
-	t, err := s.lanes.enter(ctx, m.Conversation)
+	t, err := s.order.Enter(ctx, m.Conversation)
 	if err != nil {
 		return err
 	}
@@ -35,9 +35,9 @@ func (s sink) Message(ctx context.Context, m core.Message) error {
 	got, err := s.turns.Accept(ctx, m)
 	again := err != nil && s.redelivers() && !errors.Is(err, turn.ErrDamaged)
 	if again {
-		s.lanes.leave(m.Conversation, t, err)
+		s.order.Leave(m.Conversation, t, err)
 	} else {
-		s.lanes.leave(m.Conversation, t, nil)
+		s.order.Leave(m.Conversation, t, nil)
 	}
 	if err != nil || got.Duplicate || !startsTurn(got.Did) {
 		s.limit.giveBack(m.From)

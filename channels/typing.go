@@ -56,7 +56,7 @@ func (t *typist) run(ctx context.Context) {
 			return
 		case <-time.After(typingEvery):
 		case <-t.poked:
-			if !sleep(ctx, typingFirst) {
+			if Sleep(ctx, typingFirst) != nil {
 				return
 			}
 		}
