@@ -130,6 +130,11 @@ type Call struct {
 	Waits    int       `json:"waits,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"`
 	Approval *Approval `json:"approval,omitempty"`
+	// StartedAt and EndedAt are those of its last attempt: when executing was written, and when the tool came
+	// back, with a result or with an ask. StartedAt is zero where it never ran, EndedAt also where nobody knows
+	// how it ended.
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
 	// Child is the run that a call of an agent delegated to.
 	Child RunID `json:"child,omitempty"`
 	// Asks are the inputs the tool itself asked for, in the order it asked.
@@ -139,6 +144,14 @@ type Call struct {
 
 // Done reports whether the call has its result.
 func (c Call) Done() bool { return c.Result != nil }
+
+// Took is how long the call's last attempt took; ok is false where it never ran, or where its end is not known.
+func (c Call) Took() (d time.Duration, ok bool) {
+	if c.StartedAt.IsZero() || c.EndedAt.IsZero() {
+		return 0, false
+	}
+	return max(c.EndedAt.Sub(c.StartedAt), 0), true
+}
 
 // Key is the idempotency key of the call, the same at every attempt.
 func (c Call) Key() string { return string(c.Run) + "/" + string(c.ID) }

@@ -86,6 +86,10 @@ type Response struct {
 	Raw      json.RawMessage `json:"raw,omitempty"`
 	Provider string          `json:"provider,omitempty"`
 	Usage    core.Usage      `json:"usage,omitzero"`
+	// At is when the request began and Took how long the reply took, tries and waits between them included.
+	// The turn sets them; replies recorded before it did have none.
+	At   time.Time     `json:"at,omitzero"`
+	Took time.Duration `json:"took,omitempty"`
 }
 
 // Stop says why the reply ended. A reply with calls is StopTools whatever the provider said.

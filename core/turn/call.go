@@ -41,7 +41,7 @@ func (b *batch) reads() error {
 		}
 		var all sync.WaitGroup
 		for i, s := range reads {
-			all.Go(func() { results[i], errs[i] = b.d.call(s) })
+			all.Go(func() { results[i], errs[i] = b.d.attend(s) })
 		}
 		all.Wait()
 	}
@@ -61,6 +61,7 @@ func (b *batch) begin(calls ...*state) error {
 		before[i] = s.row
 		row := *s.row
 		row.Status, row.Claim, row.Approval, row.Attempt = core.CallExecuting, b.d.claim.Token, s.approval, s.waits
+		row.StartedAt, row.EndedAt = b.d.e.store.Now(), time.Time{}
 		s.row = &row
 		b.d.put(s.row)
 	}
@@ -94,7 +95,7 @@ func (b *batch) runCall(s *state) error {
 			return err
 		}
 	}
-	err := b.record(s, func() (ran, error) { return b.d.call(s) })
+	err := b.record(s, func() (ran, error) { return b.d.attend(s) })
 	switch {
 	case errors.Is(err, errUnsure):
 		s.want = wantUnknown(s, unknown)
@@ -141,6 +142,9 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 		return err
 	}
 	s.runs++
+	if live {
+		b.came(s)
+	}
 	if r.Ask != nil {
 		s.want = &want{kind: r.Ask.Kind, message: r.Ask.Message, schema: r.Ask.Schema, url: r.Ask.URL, key: r.Ask.Key, state: r.Ask.State}
 		return nil
@@ -157,6 +161,23 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 	}
 	b.finish(s, live, status, *r.Result)
 	return nil
+}
+
+// attend runs a call and notes when it came back.
+func (d *driver) attend(s *state) (ran, error) {
+	r, err := d.call(s)
+	s.back = d.e.store.Now()
+	return r, err
+}
+
+// came puts when a call came back into its row, for the commit that writes how.
+func (b *batch) came(s *state) {
+	if s.row.StartedAt.IsZero() {
+		return
+	}
+	row := *s.row
+	row.EndedAt = s.back
+	s.row = &row
 }
 
 // call runs the tool once on the frozen arguments.

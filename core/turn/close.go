@@ -88,6 +88,9 @@ func (a *act) closeCall(c core.Call, end ending) error {
 		res = core.ResultClosed(c, end.outcome, end.by)
 	}
 	c.Status, c.Result = end.call, &res
+	if c.Type == core.ToolAgent && !c.StartedAt.IsZero() {
+		c.EndedAt = a.now // with its run
+	}
 	return a.tx.PutCall(c)
 }
 

@@ -85,7 +85,7 @@ func (d *driver) beget(s *state, agent core.AgentID) error {
 			ID: core.RunID(d.e.id("r", a.now)), Conversation: a.conv.ID, Agent: agent, Parent: d.run.ID,
 			Message: m, Status: core.RunRunning, CreatedAt: a.now,
 		}
-		row.Status, row.Child = core.CallExecuting, run.ID
+		row.Status, row.Child, row.StartedAt = core.CallExecuting, run.ID, a.now
 		s.row = &row
 		d.calls[row.ID] = s.row
 		root := *a.run

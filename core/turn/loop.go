@@ -88,8 +88,10 @@ func (d *driver) generate(step int) (model.Response, error) {
 	if err != nil {
 		return model.Response{}, err
 	}
+	began := d.e.store.Now()
 	resp, err := d.ask(ctx, req)
 	if err == nil {
+		resp.At, resp.Took = began, max(d.e.store.Now().Sub(began), 0)
 		return resp, nil
 	}
 	if d.soft.Err() != nil {

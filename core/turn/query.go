@@ -2,11 +2,15 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"parley/core"
+	"parley/core/model"
 )
 
 // Inputs is a page of inputs across conversations; see Store.Inputs.
@@ -30,6 +34,17 @@ type Trace struct {
 	Calls  []core.Call
 	Inputs []core.Input
 	Steps  []core.Step
+	// Replies are the model's, in order, with how long each took.
+	Replies []Reply
+}
+
+// Reply is one reply of the model.
+type Reply struct {
+	Step int // from 1, as in core.Call.Step
+	// At is when the request began and Took how long the reply took; zero where that was not recorded.
+	At    time.Time
+	Took  time.Duration
+	Usage core.Usage
 }
 
 // Trace loads a run with its calls, inputs and steps, in one view.
@@ -49,10 +64,34 @@ func (e *Engine) Trace(ctx context.Context, id core.RunID) (Trace, error) {
 		if t.Inputs, err = r.RunInputs(id); err != nil {
 			return err
 		}
-		t.Steps, err = r.Journal(id)
+		if t.Steps, err = r.Journal(id); err != nil {
+			return err
+		}
+		t.Replies, err = replies(t.Steps)
 		return err
 	})
 	return t, err
+}
+
+// replies reads the replies of the model out of a journal.
+func replies(steps []core.Step) ([]Reply, error) {
+	var out []Reply
+	for _, s := range steps {
+		n, ok := strings.CutPrefix(s.Name, "model:")
+		if !ok {
+			continue
+		}
+		var r model.Response
+		if err := json.Unmarshal(s.Data, &r); err != nil {
+			return nil, fmt.Errorf("read step %s: %w: %w", s.Name, ErrDamaged, err)
+		}
+		step, err := strconv.Atoi(n)
+		if err != nil {
+			return nil, fmt.Errorf("read step %s: %w: %w", s.Name, ErrDamaged, err)
+		}
+		out = append(out, Reply{Step: step, At: r.At, Took: r.Took, Usage: r.Usage})
+	}
+	return out, nil
 }
 
 // Events lists the log after seq, oldest first, of one run where run is not "".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"parley/core"
 )
@@ -197,6 +198,7 @@ func (a *act) begin() error {
 			return nil
 		}
 		c.Status, c.Claim, c.Approval, c.Attempt = core.CallExecuting, a.claim.Token, approvalOf(*in), c.Waits
+		c.StartedAt, c.EndedAt = a.now, time.Time{}
 		a.begun = &c
 		return a.tx.PutCall(c)
 	}
