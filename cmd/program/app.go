@@ -42,12 +42,19 @@ type app struct {
 	now     func() time.Time
 }
 
+// tryEveryPart is what to do about a part of the configuration that cannot be made.
+const tryEveryPart = "parley doctor tries every part of a configuration"
+
 // newApp opens the store and builds the engine. The caller closes the app.
 func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 	a := &app{cfg: cfg, log: log, hooks: map[string]http.Handler{}, now: time.Now}
-	agents, servers, err := buildAgents(cfg, log, a.now)
+	shop, err := newWorkshop(cfg, log, a.now)
 	if err != nil {
-		return nil, err
+		return nil, misused(err, tryEveryPart)
+	}
+	agents, servers, err := shop.fileAgents()
+	if err != nil {
+		return nil, misused(err, tryEveryPart)
 	}
 	a.servers = servers
 	a.store, err = bolt.Open(cfg.Store.Path, bolt.Options{})

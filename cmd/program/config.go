@@ -3,6 +3,7 @@ package program
 import (
 	"encoding/json"
 	"parley/core/tool"
+	"strings"
 	"time"
 )
 
@@ -18,11 +19,14 @@ type Config struct {
 	Channels []ChannelConfig        `json:"channels"`
 	Outbound OutboundConfig         `json:"outbound"`
 	Webhooks []WebhookConfig        `json:"webhooks"`
+	Tracing  TracingConfig          `json:"tracing"`
 
 	// dir is where the file stands: relative paths begin there.
 	dir string `json:"-"`
 	// tools are those in Go that the program brings, by agent.
 	tools map[string][]tool.Tool `json:"-"`
+	// written are the agents as the file writes them.
+	written map[string]any `json:"-"`
 	// Warnings are said once at start: what is allowed and probably not meant.
 	Warnings []string `json:"-"`
 }
@@ -63,6 +67,8 @@ type ModelConfig struct {
 	// MaxTokens bounds one reply, ContextTokens a request; 0 are the defaults.
 	MaxTokens     int `json:"maxTokens"`
 	ContextTokens int `json:"contextTokens"`
+	// Images says that the model sees pictures that people send.
+	Images bool `json:"images"`
 	// Script is the text of a script (see core/model/scripted), as in "file:script.json"; "" is the demo's.
 	Script string `json:"script"`
 }
@@ -121,6 +127,16 @@ type WebhookConfig struct {
 	Secret Secret   `json:"secret"`
 	Events []string `json:"events"` // none is all
 }
+
+// TracingConfig says where spans go.
+type TracingConfig struct {
+	// Endpoint is a collector that takes OTLP over HTTP, such as http://127.0.0.1:4318; "" is none.
+	Endpoint string            `json:"endpoint"`
+	Headers  map[string]Secret `json:"headers"`
+}
+
+// traces is the address that takes spans.
+func (t TracingConfig) traces() string { return strings.TrimSuffix(t.Endpoint, "/") + "/v1/traces" }
 
 // OutboundConfig says what requests of tools may reach beside the public network.
 type OutboundConfig struct {

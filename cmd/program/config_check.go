@@ -34,6 +34,7 @@ func (c *check) all() {
 	c.api()
 	c.outbound()
 	c.webhooks()
+	c.address("tracing.endpoint", c.cfg.Tracing.Endpoint)
 	for _, id := range slices.Sorted(maps.Keys(c.cfg.Models)) {
 		c.model(Path("models").key(id), c.cfg.Models[id])
 	}

@@ -51,6 +51,12 @@ func start(t *testing.T, args ...string) *proc {
 	t.Helper()
 	path, err := built()
 	must(t, err)
+	return startProgram(t, path, args...)
+}
+
+func startProgram(t *testing.T, path string, args ...string) *proc {
+	t.Helper()
+	var err error
 	p := &proc{t: t, cmd: exec.Command(path, args...), lines: make(chan string, 10000), log: &text{}}
 	p.cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	p.cmd.Stderr = p.log
