@@ -70,7 +70,11 @@ func (c *call) once(f action) (reply, error) {
 	if len(given) > 1 || given[0] == "" || len(given[0]) > maxKey || strings.ContainsFunc(given[0], func(r rune) bool { return r < ' ' || r > '~' }) {
 		return reply{}, badFields("the Idempotency-Key does not fit", fieldOf("Idempotency-Key", fmt.Sprintf("want one of 1 to %d visible characters", maxKey)))
 	}
-	c.key = digest(c.token.Name, c.r.URL.Path, given[0])
+	route := c.r.URL.Path
+	if c.r.Method != http.MethodPost {
+		route = c.r.Method + " " + route
+	}
+	c.key = digest(c.token.Name, route, given[0])
 	done, err := c.a.flights.take(c.ctx, c.key)
 	if err != nil {
 		return reply{}, err
@@ -106,7 +110,7 @@ func (c *call) once(f action) (reply, error) {
 func keep(out reply, err error) (remembered, bool) {
 	if err != nil {
 		p := problemOf(err)
-		return remembered{Status: p.Status, Problem: p}, p.Status < 500
+		return remembered{Status: p.Status, Problem: p}, p.Status < 500 && !p.Again
 	}
 	if out.again {
 		return remembered{}, false

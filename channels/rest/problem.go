@@ -32,6 +32,8 @@ type Problem struct {
 	// Answer is the place, from 0, of the refused answer among several; Done are those that took effect.
 	Answer *int       `json:"answer,omitempty"`
 	Done   []answered `json:"done,omitempty"`
+	// Again says that the same request may do later: its answer is not kept under an Idempotency-Key.
+	Again bool `json:"-"`
 	// RetryAfter, in seconds, becomes a header.
 	RetryAfter int `json:"-"`
 }
@@ -62,6 +64,9 @@ func notFound(what string) *Problem {
 func fieldOf(name, reason string) core.FieldError {
 	return core.FieldError{Field: name, Reason: reason}
 }
+
+// Invalid is the refusal of a body, with all that does not fit.
+func Invalid(detail string, fields ...core.FieldError) *Problem { return badFields(detail, fields...) }
 
 func badFields(detail string, fields ...core.FieldError) *Problem {
 	return &Problem{Status: http.StatusBadRequest, Code: string(core.AnswerInvalid), Detail: detail, Fields: fields}

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -45,11 +46,16 @@ type Definition struct {
 	Name         string       `json:"name"`
 	Instructions string       `json:"instructions,omitempty"`
 	Model        string       `json:"model,omitempty"`
-	// Source is where it is defined: "file", the only place so far.
+	// Source is where it is defined: "file" or "api".
 	Source    string          `json:"source"`
 	Tools     []string        `json:"tools"`
 	Approvers []core.PersonID `json:"approvers"`
+	// Definition is what was written, without secrets. Only administrators see it.
+	Definition json.RawMessage `json:"definition,omitempty"`
 }
+
+// ErrReadOnly is returned by Config.Define for an agent that is defined elsewhere.
+var ErrReadOnly = errors.New("the agent is defined in the configuration file")
 
 // Memory keeps answers to requests with an Idempotency-Key, beyond a crash.
 type Memory interface {
@@ -72,6 +78,9 @@ type Config struct {
 	Tokens []Token
 	// Agents describes an agent of today's configuration.
 	Agents func(core.AgentID) (Definition, bool)
+	// Define stores the definition of an agent and puts it to work; created says that there was none. The error is
+	// ErrReadOnly, or a *Problem that lists what does not fit. nil: agents are defined elsewhere alone.
+	Define func(ctx context.Context, id core.AgentID, definition []byte) (created bool, err error)
 	// Canonical writes a person as the channels do; nil: as they are.
 	Canonical func(core.PersonID) core.PersonID
 	// Checks are asked by /readyz.

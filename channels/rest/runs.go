@@ -24,37 +24,6 @@ func (c *call) agent() (core.AgentID, error) {
 	return id, nil
 }
 
-func (c *call) getAgent() (reply, error) {
-	id, err := c.agent()
-	if err != nil {
-		return reply{}, err
-	}
-	d, _ := c.a.c.Agents(id)
-	if d.Tools == nil {
-		d.Tools = []string{}
-	}
-	if d.Approvers == nil {
-		d.Approvers = []core.PersonID{}
-	}
-	return reply{status: http.StatusOK, body: d}, nil
-}
-
-// putAgent refuses: agents are defined in the configuration file alone.
-func (c *call) putAgent() (reply, error) {
-	if !c.token.Admin {
-		if _, err := c.agent(); err != nil {
-			return reply{}, err
-		}
-		return reply{}, &Problem{Status: http.StatusForbidden, Code: "not_admin", Detail: "only an administrator's token may define agents"}
-	}
-	if _, err := c.agent(); err != nil {
-		p := notFound("agent")
-		p.Detail = "there is no such agent, and agents are defined in the configuration file alone: add it there"
-		return reply{}, p
-	}
-	return reply{}, &Problem{Status: http.StatusConflict, Code: "read_only", Detail: "change the agent in the configuration file and start the program again"}
-}
-
 type startBody struct {
 	Text         string  `json:"text"`
 	Conversation string  `json:"conversation"`

@@ -141,9 +141,6 @@ func (c *call) do(w http.ResponseWriter, f action) (reply, error) {
 	if c.body, err = readBody(w, c.r, c.a.c.MaxBody); err != nil {
 		return reply{}, err
 	}
-	if c.r.Method != http.MethodPost {
-		return f(c)
-	}
 	return c.once(f)
 }
 

@@ -18,6 +18,8 @@ import (
 
 // addChannels builds the channels of the configuration.
 func (a *app) addChannels() error {
+	all := *a.cfg
+	all.Agents = a.agentConfigs()
 	for _, ch := range a.cfg.Channels {
 		adapter, hook, err := a.adapterOf(ch)
 		if err != nil {
@@ -27,7 +29,7 @@ func (a *app) addChannels() error {
 			a.hooks[ch.Name] = hook
 		}
 		a.channels = append(a.channels, channels.Channel{
-			Adapter: adapter, Access: a.cfg.access(ch), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
+			Adapter: adapter, Access: all.access(ch), PerSenderPerMinute: ch.Limits.PerSenderPerMinute,
 			Streams: ch.Streaming,
 		})
 	}
@@ -71,11 +73,20 @@ func (a *app) adapterOf(ch ChannelConfig) (channels.Adapter, http.Handler, error
 	return nil, nil, fmt.Errorf("channel %s: no platform %q", ch.Name, ch.Type)
 }
 
+// agentConfigs are the agents of the file and those that were put by the API.
+func (a *app) agentConfigs() map[string]AgentConfig {
+	if a.put == nil {
+		return a.cfg.Agents
+	}
+	return a.put.all()
+}
+
 // placesOn are the places of a channel that the configuration names.
 func (a *app) placesOn(ch ChannelConfig) []core.Place {
 	var out []core.Place
-	for _, id := range slices.Sorted(maps.Keys(a.cfg.Agents)) {
-		for _, to := range a.cfg.Agents[id].human(a.cfg, id).Notify {
+	agents := a.agentConfigs()
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		for _, to := range agents[id].human(a.cfg, id).Notify {
 			if _, channel, place := to.Parts(); channel == ch.Name && !slices.Contains(out, place) {
 				out = append(out, place)
 			}

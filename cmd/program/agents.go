@@ -1,8 +1,10 @@
 package program
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
@@ -54,36 +56,64 @@ func retried(m model.Model, log *slog.Logger) model.Model {
 	}}
 }
 
-// buildAgents makes the agents of a configuration.
-func buildAgents(cfg *Config, log *slog.Logger, now func() time.Time) (map[core.AgentID]*turn.Agent, []*mcp.Source, error) {
-	models := map[string]model.Model{}
+// workshop makes agents of definitions. Its models and its outbound client are shared by all of them.
+type workshop struct {
+	cfg    *Config
+	models map[string]model.Model
+	// effects is one recorder for all agents, since it is one file.
+	effects *effects
+	client  *http.Client
+	log     *slog.Logger
+}
+
+func newWorkshop(cfg *Config, log *slog.Logger, now func() time.Time) (*workshop, error) {
+	w := &workshop{
+		cfg: cfg, models: map[string]model.Model{}, client: outboundClient(cfg), log: log,
+		effects: &effects{path: cfg.Store.Path + ".effects", now: now},
+	}
 	for id, m := range cfg.Models {
 		built, err := buildModel(id, m, log)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		models[id] = built
+		w.models[id] = built
 	}
-	// One recorder for all agents, since it is one file.
-	e := &effects{path: cfg.Store.Path + ".effects", now: now}
+	return w, nil
+}
+
+// fileAgents makes the agents of the configuration file, with the MCP servers that must run.
+func (w *workshop) fileAgents() (map[core.AgentID]*turn.Agent, []*mcp.Source, error) {
 	agents := map[core.AgentID]*turn.Agent{}
-	client := outboundClient(cfg)
 	var servers []*mcp.Source
-	for id, a := range cfg.Agents {
-		from, err := buildSources(cfg, id, e, client, log.With("agent", id))
+	for id, a := range w.cfg.Agents {
+		built, err := w.agent(id, a)
 		if err != nil {
 			return nil, nil, fmt.Errorf("agent %s: %w", id, err)
 		}
-		built, err := buildAgent(cfg, id, a)
+		from, err := w.sources(context.Background(), id, a)
 		if err != nil {
 			return nil, nil, fmt.Errorf("agent %s: %w", id, err)
 		}
 		built.Tools = from.set
 		servers = append(servers, from.run...)
-		built.Model, built.ContextTokens = models[a.Model], cfg.Models[a.Model].ContextTokens
 		agents[built.ID] = built
 	}
 	return agents, servers, nil
+}
+
+// agent makes an agent without its tools.
+func (w *workshop) agent(id string, a AgentConfig) (*turn.Agent, error) {
+	built, err := buildAgent(w.cfg, id, a)
+	if err != nil {
+		return nil, err
+	}
+	built.Model, built.ContextTokens = w.models[a.Model], w.cfg.Models[a.Model].ContextTokens
+	return built, nil
+}
+
+// sources makes what an agent has its tools from; ctx bounds fetching their documents.
+func (w *workshop) sources(ctx context.Context, id string, a AgentConfig) (sources, error) {
+	return buildSources(ctx, w.cfg, id, a, w.effects, w.client, w.log.With("agent", id))
 }
 
 func buildAgent(cfg *Config, id string, a AgentConfig) (*turn.Agent, error) {

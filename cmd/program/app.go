@@ -39,7 +39,9 @@ type app struct {
 	hooks    map[string]http.Handler
 	// servers are the MCP servers whose tools the agents have.
 	servers []*mcp.Source
-	now     func() time.Time
+	// put are the agents that were defined by the API.
+	put *putAgents
+	now func() time.Time
 }
 
 // tryEveryPart is what to do about a part of the configuration that cannot be made.
@@ -61,10 +63,16 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 	if err != nil {
 		return nil, failed(err, storeHint(err))
 	}
+	if a.put, err = newPutAgents(context.Background(), shop, a.store); err != nil {
+		return nil, errors.Join(failed(err, ""), a.store.Close())
+	}
 	a.engine, err = turn.New(turn.Config{
 		Store: a.store,
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			ag, ok := agents[id]
+			if put := a.put.find(string(id)); put != nil {
+				ag, ok = put.agent, true
+			}
 			if ok && len(ag.Human.Approvers) > 0 {
 				ag = a.canonical(ag)
 			}
@@ -114,7 +122,7 @@ func (a *app) run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := map[string]func(context.Context) error{"engine": a.work}
+	parts := map[string]func(context.Context) error{"engine": a.work, "agents": a.put.run}
 	if len(a.channels) > 0 {
 		parts["channels"] = hub.Run
 	}

@@ -145,7 +145,9 @@ func TestAgentsAreBuilt(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	agents, _, err := buildAgents(cfg, slog.New(slog.DiscardHandler), time.Now)
+	shop, err := newWorkshop(cfg, slog.New(slog.DiscardHandler), time.Now)
+	must(t, err)
+	agents, _, err := shop.fileAgents()
 	must(t, err)
 	a := agents[core.AgentID("ops")]
 	if a.Name != "ops" || !a.AskUser || !a.Ask || a.MaxSteps != 3 || a.MaxInputs != 2 || a.Lang != "en" || len(a.Redact) != 1 || a.Model == nil {

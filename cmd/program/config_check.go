@@ -99,6 +99,10 @@ func (c *check) api() {
 		}
 		names[t.Name], tokens[t.Token] = true, true
 		for j, a := range t.Agents {
+			if _, ok := c.cfg.Agents[a]; !ok && slices.ContainsFunc(api.Tokens, func(t TokenConfig) bool { return t.Admin }) && agentName.MatchString(a) {
+				c.warn(at.key("agents").index(j), "the file has no agent %q: the token sees one once it is put by the API", c.shown(at.key("agents").index(j), a))
+				continue
+			}
 			c.agentRef(at.key("agents").index(j), a)
 		}
 		for j, name := range t.Channels {

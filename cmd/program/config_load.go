@@ -42,9 +42,9 @@ func parseConfig(data []byte, dir string, env func(string) (string, bool)) (*Con
 	if !ok {
 		return nil, ps.sorted(), nil
 	}
+	cfg := &Config{dir: dir, written: writtenAgents(value)}
 	e := &expand{env: env, dir: dir, ps: ps, raw: map[Path]string{}}
 	value = e.value("", value)
-	cfg := &Config{dir: dir}
 	c := &check{ps: ps, cfg: cfg, raw: e.raw}
 	if err := c.schemaProblems(value); err != nil {
 		return nil, nil, fmt.Errorf("check the configuration against its schema: %w", err)
@@ -59,7 +59,14 @@ func parseConfig(data []byte, dir string, env func(string) (string, bool)) (*Con
 	return cfg, ps.sorted(), nil
 }
 
-func decode(value any, into *Config) error {
+// writtenAgents are the definitions of agents as they are written, before anything is put in.
+func writtenAgents(value any) map[string]any {
+	whole, _ := value.(map[string]any)
+	agents, _ := clone(whole["agents"]).(map[string]any)
+	return agents
+}
+
+func decode(value, into any) error {
 	b, err := json.Marshal(value)
 	if err != nil {
 		return err

@@ -19,7 +19,13 @@ import (
 //go:embed config.schema.json
 var configSchema []byte
 
-var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+var (
+	compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileSchema("") })
+	compiledAgent  = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileSchema("#/$defs/agent") })
+)
+
+// compileSchema makes the part of the schema at a fragment.
+func compileSchema(fragment string) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(configSchema))
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration's schema: %w", err)
@@ -28,14 +34,19 @@ var compiledSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	if err := c.AddResource("config.schema.json", doc); err != nil {
 		return nil, fmt.Errorf("add the configuration's schema: %w", err)
 	}
-	return c.Compile("config.schema.json")
-})
+	return c.Compile("config.schema.json" + fragment)
+}
 
 var personPath = regexp.MustCompile(`\.(approvers|allow)\[[0-9]+\]$`)
 
 // schemaProblems validates a parsed value and says in our words what does not fit.
-func (c *check) schemaProblems(value any) error {
-	schema, err := compiledSchema()
+func (c *check) schemaProblems(value any) error { return c.fits(compiledSchema, value) }
+
+// agentSchema validates one agent.
+func (c *check) agentSchema(value any) error { return c.fits(compiledAgent, value) }
+
+func (c *check) fits(compiled func() (*jsonschema.Schema, error), value any) error {
+	schema, err := compiled()
 	if err != nil {
 		return err
 	}
@@ -96,7 +107,7 @@ func (c *check) sentence(at Path, k jsonschema.ErrorKind) string {
 	case *kind.MinItems, *kind.MinProperties:
 		return "want at least one"
 	case *kind.Pattern:
-		if strings.HasSuffix(string(at), ".locale") {
+		if at == "locale" || strings.HasSuffix(string(at), ".locale") {
 			return "want a language tag, such as en or pt-BR"
 		}
 		return wantName

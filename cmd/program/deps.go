@@ -18,6 +18,9 @@ func (a *app) deps() turn.Deps {
 			Adapter: a.adapter,
 			Agent: func(id core.AgentID) (name, lang string) {
 				agent := a.cfg.Agents[string(id)]
+				if put := a.put.find(string(id)); put != nil {
+					agent = put.config
+				}
 				return agent.Name, agent.Locale
 			},
 		}),

@@ -133,7 +133,7 @@ func (a *app) examineSources(ctx context.Context, r *report, policy bool) {
 	e := &effects{path: a.cfg.Store.Path + ".effects", now: a.now}
 	client := outboundClient(a.cfg)
 	for _, id := range slices.Sorted(maps.Keys(a.cfg.Agents)) {
-		from, err := buildSources(a.cfg, id, e, client, a.log)
+		from, err := buildSources(ctx, a.cfg, id, a.cfg.Agents[id], e, client, a.log)
 		if err != nil {
 			r.err("agent "+id, err, "")
 			continue
@@ -212,18 +212,23 @@ func (a *app) examineOrphans(r *report, s *bolt.Store) {
 func (a *app) orphans(s *bolt.Store, channel map[string]bool) map[string]int {
 	const most = 1000
 	out := map[string]int{}
+	stored, err := definitions{s}.all(context.Background())
+	if err != nil {
+		return out
+	}
+	gone := func(id core.AgentID) bool { return !a.hasAgent(id) && stored[string(id)] == nil }
 	page, _, err := s.Inputs(context.Background(), turn.InputFilter{Limit: most})
 	if err != nil {
 		return out
 	}
 	for _, in := range page {
 		agent, ch, _ := in.Conversation.Parts()
-		if _, ok := a.cfg.Agents[string(agent)]; !ok {
+		if gone(agent) {
 			out["agent "+string(agent)]++
 		} else if !channel[ch] {
 			out["channel "+ch]++
 		}
-		if in.Agent != "" && in.Agent != agent && !a.hasAgent(in.Agent) {
+		if in.Agent != "" && in.Agent != agent && gone(in.Agent) {
 			out["agent "+string(in.Agent)]++
 		}
 	}

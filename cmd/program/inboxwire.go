@@ -18,13 +18,17 @@ func (a *app) inbox() (*inbox.Inbox, error) {
 		}
 		tokens = append(tokens, out)
 	}
-	var agents []inbox.Agent
-	for id, cfg := range a.cfg.Agents {
-		agents = append(agents, inbox.Agent{ID: core.AgentID(id), Name: cmp.Or(cfg.Name, id)})
-	}
-	slices.SortFunc(agents, func(x, y inbox.Agent) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) })
 	return inbox.New(inbox.Config{
-		Turns: a.engine, Tokens: tokens, Agents: func() []inbox.Agent { return agents }, Canonical: a.person,
+		Turns: a.engine, Tokens: tokens, Agents: a.inboxAgents, Canonical: a.person,
 		PublicURL: a.cfg.API.PublicURL, Now: a.now, Log: a.log,
 	})
+}
+
+// inboxAgents are the agents of today, by their names.
+func (a *app) inboxAgents() (out []inbox.Agent) {
+	for id, cfg := range a.put.all() {
+		out = append(out, inbox.Agent{ID: core.AgentID(id), Name: cmp.Or(cfg.Name, id)})
+	}
+	slices.SortFunc(out, func(x, y inbox.Agent) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID)) })
+	return out
 }

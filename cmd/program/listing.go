@@ -19,6 +19,10 @@ func (a *app) work(ctx context.Context) error {
 		all.Go(func() { s.Attempted(bound) })
 	}
 	all.Wait()
+	select {
+	case <-a.put.ready:
+	case <-bound.Done():
+	}
 	if bound.Err() != nil && ctx.Err() == nil {
 		a.log.Warn("not every MCP server has told its tools yet: turns go on without those", "after", listTime)
 	}

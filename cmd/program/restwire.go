@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ func (a *app) api(hub *channels.Hub) (*rest.API, error) {
 		tokens = append(tokens, out)
 	}
 	return rest.New(rest.Config{
-		Turns: a.engine, Memory: a.store, Tokens: tokens, Agents: a.definition, Canonical: a.person, Now: a.now, NewID: newID, Log: a.log,
+		Turns: a.engine, Memory: a.store, Tokens: tokens, Agents: a.definition, Define: a.define, Canonical: a.person, Now: a.now, NewID: newID, Log: a.log,
 		Checks: []rest.Check{
 			{Name: "store", Run: func(ctx context.Context) error { _, err := a.store.Events(ctx, "", 0, 1); return err }},
 			{Name: "channels", Run: func(context.Context) error { return hub.Ready() }},
@@ -33,22 +34,31 @@ func (a *app) api(hub *channels.Hub) (*rest.API, error) {
 	})
 }
 
-// definition is an agent of the configuration as the API shows it.
+// definition is an agent as the API shows it.
 func (a *app) definition(id core.AgentID) (rest.Definition, bool) {
-	cfg, ok := a.cfg.Agents[string(id)]
 	agent, known := a.engine.Agent(id)
-	if !ok || !known {
+	if !known {
 		return rest.Definition{}, false
 	}
+	cfg, written, source := a.cfg.Agents[string(id)], a.cfg.written[string(id)], "file"
+	if put := a.put.find(string(id)); put != nil {
+		cfg, written, source = put.config, put.written, "api"
+	}
 	d := rest.Definition{
-		ID: id, Name: agent.Name, Instructions: cfg.Instructions, Model: cfg.Model, Source: "file", Approvers: agent.Human.Approvers,
+		ID: id, Name: agent.Name, Instructions: cfg.Instructions, Model: cfg.Model, Source: source, Approvers: agent.Human.Approvers,
 	}
 	if agent.Tools != nil {
 		for _, spec := range agent.Tools.List() {
 			d.Tools = append(d.Tools, spec.FullName())
 		}
 	}
+	d.Definition, _ = json.Marshal(mask(written)) // it was read from JSON
 	return d, true
+}
+
+// define puts an agent.
+func (a *app) define(ctx context.Context, id core.AgentID, definition []byte) (created bool, err error) {
+	return a.put.put(ctx, string(id), definition)
 }
 
 // person is somebody as the channels write them.

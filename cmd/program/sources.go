@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -34,10 +35,18 @@ func outboundClient(cfg *Config) *http.Client {
 	return outbound.Client(outbound.Config{AllowPrivate: cfg.Outbound.AllowPrivate, Timeout: -1})
 }
 
-// buildSources makes the sources of the agent id.
-func buildSources(cfg *Config, id string, e *effects, client *http.Client, log *slog.Logger) (sources, error) {
+// sourceError is a source that cannot be made, at its place in the definition of its agent.
+type sourceError struct {
+	at  Path
+	err error
+}
+
+func (e *sourceError) Error() string { return string(e.at) + ": " + e.err.Error() }
+func (e *sourceError) Unwrap() error { return e.err }
+
+// buildSources makes the sources of an agent. The error joins a *sourceError for each that cannot be made.
+func buildSources(ctx context.Context, cfg *Config, id string, a AgentConfig, e *effects, client *http.Client, log *slog.Logger) (sources, error) {
 	var out sources
-	a := cfg.Agents[id]
 	own, err := ownTools(cfg.tools[id], a)
 	if err != nil {
 		return out, err
@@ -50,25 +59,8 @@ func buildSources(cfg *Config, id string, e *effects, client *http.Client, log *
 		}
 		out.set = append(out.set, registry)
 	}
-	for _, m := range a.MCPServers {
-		source, err := mcp.New(mcp.Config{
-			Name: m.Name, URL: m.URL, Headers: reveal(m.Headers), HTTPClient: client, Command: m.Command,
-			Dir: cfg.dir, Env: reveal(m.Env), Inherit: os.Environ(), Approval: m.Approval.build(), Log: log,
-		})
-		if err != nil {
-			return out, err
-		}
-		out.set, out.run = append(out.set, source), append(out.run, source)
-	}
-	for _, o := range a.OpenAPI {
-		source, err := buildOpenAPI(cfg, o, client)
-		if err != nil {
-			return out, fmt.Errorf("openapi source %s: %w", o.Name, err)
-		}
-		for _, rule := range source.Unmatched() {
-			log.Warn("a rule of the approval policy matches no tool", "source", o.Name, "rule", rule)
-		}
-		out.set, out.loaded = append(out.set, source), append(out.loaded, source)
+	if err := errors.Join(out.addMCP(cfg, a, client, log), out.addOpenAPI(ctx, cfg, a, client, log)); err != nil {
+		return out, err
 	}
 	if slices.Contains(a.Builtins, js.Name) {
 		registry, err := tool.NewRegistry(js.New(js.Config{Tools: out.set}))
@@ -78,6 +70,38 @@ func buildSources(cfg *Config, id string, e *effects, client *http.Client, log *
 		out.set = append(out.set, registry)
 	}
 	return out, nil
+}
+
+func (s *sources) addMCP(cfg *Config, a AgentConfig, client *http.Client, log *slog.Logger) error {
+	var errs []error
+	for i, m := range a.MCPServers {
+		source, err := mcp.New(mcp.Config{
+			Name: m.Name, URL: m.URL, Headers: reveal(m.Headers), HTTPClient: client, Command: m.Command,
+			Dir: cfg.dir, Env: reveal(m.Env), Inherit: os.Environ(), Approval: m.Approval.build(), Log: log,
+		})
+		if err != nil {
+			errs = append(errs, &sourceError{Path("mcpServers").index(i), err})
+			continue
+		}
+		s.set, s.run = append(s.set, source), append(s.run, source)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *sources) addOpenAPI(ctx context.Context, cfg *Config, a AgentConfig, client *http.Client, log *slog.Logger) error {
+	var errs []error
+	for i, o := range a.OpenAPI {
+		source, err := buildOpenAPI(ctx, cfg, o, client)
+		if err != nil {
+			errs = append(errs, &sourceError{Path("openapi").index(i), err})
+			continue
+		}
+		for _, rule := range source.Unmatched() {
+			log.Warn("a rule of the approval policy matches no tool", "source", o.Name, "rule", rule)
+		}
+		s.set, s.loaded = append(s.set, source), append(s.loaded, source)
+	}
+	return errors.Join(errs...)
 }
 
 // ownTools holds the tools in Go that the program brings. None may pass for one of a configured source.
@@ -93,12 +117,12 @@ func ownTools(tools []tool.Tool, a AgentConfig) (*tool.Registry, error) {
 	return tool.NewRegistry(tools...)
 }
 
-func buildOpenAPI(cfg *Config, o OpenAPIConfig, client *http.Client) (*openapi.Source, error) {
+func buildOpenAPI(ctx context.Context, cfg *Config, o OpenAPIConfig, client *http.Client) (*openapi.Source, error) {
 	spec := o.Spec
 	if !strings.Contains(spec, "://") && !filepath.IsAbs(spec) {
 		spec = filepath.Join(cfg.dir, spec)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), loadTime)
+	ctx, cancel := context.WithTimeout(ctx, loadTime)
 	defer cancel()
 	return openapi.New(ctx, openapi.Config{
 		Name: o.Name, Spec: spec, BaseURL: o.BaseURL, Headers: reveal(o.Headers), Approval: o.Approval.build(), Client: client,
