@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"parley/channels"
 )
 
 // How long one call may take, from the first byte to the last.
@@ -45,25 +46,7 @@ func newClient(base, token string, hc *http.Client) (*client, error) {
 	if strings.ContainsAny(token, "/?#% \t\r\n\"") {
 		return nil, errors.New("botToken: it holds a character that no token has; copy it from the developer portal again (Bot, Reset Token)")
 	}
-	if hc == nil {
-		hc = &http.Client{Transport: newTransport()}
-	}
-	own := *hc
-	// A redirect would carry the token to another host, and a call twice.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client{base: strings.TrimRight(base, "/") + "/", token: func() string { return token }, http: &own}, nil
-}
-
-// newTransport has time-outs on every phase but the wait for an answer, which the context bounds.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     30 * time.Second,
-		MaxIdleConnsPerHost: 8,
-		ForceAttemptHTTP2:   true,
-	}
+	return &client{base: strings.TrimRight(base, "/") + "/", token: func() string { return token }, http: channels.HTTPClient(hc)}, nil
 }
 
 // call is one request.

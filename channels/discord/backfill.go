@@ -11,6 +11,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"parley/channels"
 	"parley/core"
 )
 
@@ -139,7 +140,7 @@ func (w *worker) inOrder(page []json.RawMessage) []*message {
 
 // page asks for the next messages, several times if need be.
 func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.RawMessage, err error) {
-	var rest backoff
+	rest := channels.Backoff{Longest: lastPause}
 	at := fmt.Sprintf("%s?limit=%d&after=%s", discordgo.EndpointChannelMessages(id.String()), pageSize, after)
 	for range fetchTries {
 		page = nil
@@ -150,11 +151,11 @@ func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.Raw
 		if ctx.Err() != nil || e != nil && e.Status >= 400 && e.Status < 500 && e.Status != 429 {
 			return nil, err
 		}
-		d := rest.pause()
+		d := rest.Pause()
 		if e != nil {
 			d = max(d, min(e.RetryAfter, time.Minute))
 		}
-		if sleep(ctx, d) != nil {
+		if channels.Sleep(ctx, d) != nil {
 			return nil, err
 		}
 	}

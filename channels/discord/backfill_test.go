@@ -32,9 +32,9 @@ func TestBackfillAfterAGap(t *testing.T) {
 		after(time.Minute)
 		r.ready()
 		r.say("after")
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 232 || got[0].Text != "before" || got[231].Text != "after" {
-			t.Fatalf("%d messages: %s\n%s", len(got), r.sink.texts(), r.log)
+			t.Fatalf("%d messages: %s\n%s", len(got), r.sink.Texts(), r.log)
 		}
 		for i, m := range got[1:231] {
 			if m.Text != fmt.Sprintf("n%d", i) || !m.Shared || m.Addressed || m.Order == 0 || m.Conversation != conversation(r.room) {
@@ -56,7 +56,7 @@ func TestBackfillAfterAStart(t *testing.T) {
 			{Conversation: conversation(r.dm), Order: prompt.Order, Messages: []string{prompt.Message}}, {Conversation: "ops|other|1", Order: 1},
 		}}}
 		r.start()
-		if m := r.only(); m.Text != "yes" || m.Shared || !m.Addressed {
+		if m := r.sink.Only(t); m.Text != "yes" || m.Shared || !m.Addressed {
 			t.Errorf("%+v", m)
 		}
 		if n := len(r.srv.Calls(discordtest.RouteHistory)); n != 1 {
@@ -78,7 +78,7 @@ func TestBackfillFails(t *testing.T) {
 		synctest.Wait()
 		r.srv.Say(ana, r.dm, "one")
 		after(time.Minute)
-		if got := r.sink.texts(); got != "before|one" || strings.Contains(r.log.String(), "may be missed") {
+		if got := r.sink.Texts(); got != "before|one" || strings.Contains(r.log.String(), "may be missed") {
 			t.Errorf("heard %q\n%s", got, r.log)
 		}
 		r.srv.Fail(discordtest.RouteHistory, discordtest.Fault{Status: 403, Code: 50001})
@@ -89,7 +89,7 @@ func TestBackfillFails(t *testing.T) {
 		r.logged("may be missed")
 		r.srv.Say(ana, r.dm, "three")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "before|one|three" {
+		if got := r.sink.Texts(); got != "before|one|three" {
 			t.Errorf("heard %q", got)
 		}
 	})

@@ -23,7 +23,7 @@ func TestCheck(t *testing.T) {
 		"client secret": {set: func(_ *discordtest.Config, c *Config) { c.Token = "abcdefgh" }, level: channels.LevelFail, what: "refuses the bot token", fix: "client secret"},
 		"unreachable":   {ruin: func(r *rig) { r.srv.Fail(discordtest.RouteMe, discordtest.Fault{Status: 503}) }, level: channels.LevelFail, what: "cannot be reached", fix: "apiURL"},
 		"intent":        {set: contentOff, level: channels.LevelWarn, what: "Message Content Intent is off", fix: "Privileged Gateway Intents"},
-		"starts spent":  {set: func(s *discordtest.Config, _ *Config) { s.Starts = 1 }, ruin: func(r *rig) { r.start(); _ = r.stop() }, level: channels.LevelFail, what: "0 of 1000", fix: "wait"},
+		"starts spent":  {set: func(s *discordtest.Config, _ *Config) { s.Starts = 1 }, ruin: func(r *rig) { r.start(); _ = r.Stop() }, level: channels.LevelFail, what: "0 of 1000", fix: "wait"},
 		"starts few":    {set: func(s *discordtest.Config, _ *Config) { s.Starts = 9 }, level: channels.LevelWarn, what: "9 of 1000", fix: "resets the token"},
 		"no gateway": {ruin: func(r *rig) {
 			for _, route := range []string{discordtest.RouteGatewayBot, discordtest.RouteGateway} {

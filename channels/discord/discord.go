@@ -102,7 +102,7 @@ type Adapter struct {
 	waiting          func(context.Context) ([]core.ConversationID, error)
 	inputs           func(context.Context, core.ConversationID) ([]core.Input, error)
 	places           []core.Place
-	pace             *pacer
+	pace             *channels.Pacer
 	rooms            *rooms
 	names            names
 	chats            chats

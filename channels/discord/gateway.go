@@ -13,6 +13,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
+
+	"parley/channels"
 )
 
 const (
@@ -38,14 +40,14 @@ type listener struct {
 	w          *worker
 	session    session
 	seq        atomic.Int64 // of the last event
-	rest       backoff
+	rest       channels.Backoff
 	identified time.Time
 	noContent  bool // Discord refused the intent
 }
 
 // listen receives until ctx ends or only the operator can help.
 func (a *Adapter) listen(ctx context.Context, w *worker) error {
-	l := &listener{a: a, w: w}
+	l := &listener{a: a, w: w, rest: channels.Backoff{Longest: lastPause}}
 	if err := a.introduce(ctx); err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (a *Adapter) listen(ctx context.Context, w *worker) error {
 		}
 		a.log.Warn("discord: the gateway's connection ended, connecting again",
 			"after", wait.Round(time.Millisecond), "resume", l.session.id != "", "err", err)
-		if err := sleep(ctx, wait); err != nil {
+		if err := channels.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -74,9 +76,9 @@ func (l *listener) next(err error, lasted time.Duration) (wait time.Duration, fa
 	var invalid *invalidError
 	var spent *spentError
 	if lasted > time.Minute {
-		l.rest.reset()
+		l.rest.Reset()
 	}
-	wait = l.rest.pause()
+	wait = l.rest.Pause()
 	switch {
 	case errors.As(err, &closed):
 		return l.closed(closed, wait)
@@ -165,7 +167,7 @@ func (l *listener) address(ctx context.Context) (string, error) {
 	}
 	if l.session.id == "" && !l.identified.IsZero() {
 		if d := identifyEvery - l.a.now().Sub(l.identified); d > 0 {
-			if err := sleep(ctx, d); err != nil {
+			if err := channels.Sleep(ctx, d); err != nil {
 				return "", err
 			}
 		}

@@ -22,7 +22,7 @@ func TestConnectHearAndEnd(t *testing.T) {
 		r.start()
 		r.ready()
 		r.say("hello")
-		if m := r.only(); m.Text != "hello" || m.Conversation != conversation(r.room) {
+		if m := r.sink.Only(t); m.Text != "hello" || m.Conversation != conversation(r.room) {
 			t.Errorf("%+v", m)
 		}
 		if got := r.srv.Identifies(); len(got) != 1 || got[0].Intents != 1|1<<9|1<<12|1<<15 {
@@ -31,7 +31,7 @@ func TestConnectHearAndEnd(t *testing.T) {
 		if !strings.Contains(r.srv.Commands(), `"cancel"`) {
 			t.Errorf("commands %s", r.srv.Commands())
 		}
-		if err := r.stop(); err != nil || r.a.Ready() == nil {
+		if err := r.Stop(); err != nil || r.a.Ready() == nil {
 			t.Errorf("ended with %v, ready %v", err, r.a.Ready())
 		}
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestConnectionsEnd(t *testing.T) {
 				after(3 * time.Minute)
 				r.ready()
 				r.say("after")
-				if got := r.sink.texts(); got != "before|meanwhile|after" {
+				if got := r.sink.Texts(); got != "before|meanwhile|after" {
 					t.Errorf("heard %q (%s)\n%s", got, said, r.log)
 				}
 				resumes := r.srv.Resumes()
@@ -132,7 +132,7 @@ func TestConnectionsThatDoNotBegin(t *testing.T) {
 				after(4 * time.Minute)
 				r.ready()
 				r.say("hello")
-				r.only()
+				r.sink.Only(t)
 				for i, one := range r.srv.Identifies() {
 					if i > 0 && one.At.Sub(r.srv.Identifies()[i-1].At) < 5*time.Second {
 						t.Error("identified twice within five seconds")
@@ -162,12 +162,8 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func (r *rig) isPermanent(hint string) {
 	r.t.Helper()
-	var err error
-	select {
-	case err = <-r.ended:
-		r.cancel()
-		r.cancel = nil
-	default:
+	err, over := r.Over()
+	if !over {
 		r.t.Fatalf("it goes on:\n%s", r.log)
 	}
 	var p *channels.Permanent
@@ -203,7 +199,7 @@ func TestWithoutMessageContent(t *testing.T) {
 		r.srv.Say(ana, r.room, "yes")
 		r.srv.Say(ana, r.room, "look", discordtest.File("a.txt"))
 		synctest.Wait()
-		if got := r.sink.got(); len(got) != 0 {
+		if got := r.sink.Got(); len(got) != 0 {
 			t.Fatalf("heard %+v", got)
 		}
 		prompt := r.send(r.room, part("Deploy?"))
@@ -213,7 +209,7 @@ func TestWithoutMessageContent(t *testing.T) {
 		synctest.Wait()
 		r.srv.Say(ana, r.dm, "maybe")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "yes|no|maybe" {
+		if got := r.sink.Texts(); got != "yes|no|maybe" {
 			t.Errorf("heard %q", got)
 		}
 	})
@@ -261,7 +257,7 @@ func TestOrderOf400Messages(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		release := make(chan struct{})
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if m.Text == "stuck" {
 				<-release
 			}
@@ -276,14 +272,14 @@ func TestOrderOf400Messages(t *testing.T) {
 			r.srv.Say(ana, r.room, "<@4242> "+text)
 		}
 		synctest.Wait()
-		if got := r.sink.texts(); got != strings.Join(want, "|") {
+		if got := r.sink.Texts(); got != strings.Join(want, "|") {
 			t.Errorf("heard %q", got)
 		}
 		after(5 * time.Minute)
 		r.ready()
 		close(release)
 		synctest.Wait()
-		if !strings.HasSuffix(r.sink.texts(), "|stuck") {
+		if !strings.HasSuffix(r.sink.Texts(), "|stuck") {
 			t.Error("the stuck one is lost")
 		}
 	})
@@ -303,12 +299,12 @@ func TestMalformedEvents(t *testing.T) {
 			}
 		}
 		r.say("hello")
-		if got := r.sink.texts(); got != "hello" {
+		if got := r.sink.Texts(); got != "hello" {
 			t.Errorf("heard %q\n%s", got, r.log)
 		}
 		after(time.Hour)
 		r.say("still there?")
-		if got := r.sink.texts(); got != "hello|still there?" {
+		if got := r.sink.Texts(); got != "hello|still there?" {
 			t.Errorf("heard %q", got)
 		}
 	})
@@ -320,7 +316,7 @@ func TestUnknownComponents(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.say("hello", discordtest.Field("components", []any{map[string]any{"type": 99, "components": []any{map[string]any{"type": 23}}}}))
-		if m := r.only(); m.Text != "hello" {
+		if m := r.sink.Only(t); m.Text != "hello" {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -332,18 +328,17 @@ func TestEndDrains(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		hold := make(chan struct{})
-		r.sink.setRefuse(func(core.Message) error { <-hold; return nil })
+		r.sink.Refuse(func(core.Message) error { <-hold; return nil })
 		r.srv.Say(ana, r.dm, "one")
 		r.srv.Say(ana, r.dm, "two")
 		synctest.Wait()
-		r.cancel()
-		r.cancel = nil
+		r.Cancel()
 		synctest.Wait()
 		close(hold)
-		if err := <-r.ended; err != nil {
+		if err := r.Result(); err != nil {
 			t.Error(err)
 		}
-		if got := r.sink.texts(); got != "one|two" {
+		if got := r.sink.Texts(); got != "one|two" {
 			t.Errorf("handed in %q", got)
 		}
 	})
@@ -369,7 +364,7 @@ func TestLesserServers(t *testing.T) {
 				after(2 * time.Minute)
 				r.ready()
 				r.say("hello")
-				r.only()
+				r.sink.Only(t)
 			})
 		})
 	}

@@ -3,26 +3,24 @@ package discord
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// TestEveryJobOfALaneIsDoneOnceInOrder puts jobs just as the lane runs empty, where two workers would meet.
-func TestEveryJobOfALaneIsDoneOnceInOrder(t *testing.T) {
-	t.Parallel()
-	const jobs = 20000
-	l := newLanes(context.Background(), slog.New(slog.DiscardHandler))
-	var last, wrong atomic.Int64
-	for i := range int64(jobs) {
-		l.put("lane", func(context.Context) {
-			if !last.CompareAndSwap(i, i+1) {
-				wrong.Add(1)
-			}
-		})
-	}
-	l.wait(time.Minute)
-	if last.Load() != jobs || wrong.Load() != 0 {
-		t.Errorf("%d of %d jobs in order, %d out of it", last.Load(), jobs, wrong.Load())
-	}
+// A job that panics ends no other, and one that hangs is cut off after the grace.
+func TestLanesOutliveTheProgramByAGrace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(context.Background())
+		l := newLanes(ctx, slog.New(slog.DiscardHandler))
+		after := false
+		l.put("a", func(context.Context) { panic("an event nobody has seen before") })
+		l.put("a", func(context.Context) { after = true })
+		l.put("b", func(ctx context.Context) { <-ctx.Done() })
+		end()
+		began := time.Now()
+		l.wait(drainGrace)
+		if d := time.Since(began); !after || d != drainGrace {
+			t.Errorf("the job behind a panic was done: %v; it ended after %v", after, d)
+		}
+	})
 }

@@ -30,13 +30,13 @@ func TestPress(t *testing.T) {
 		}
 		synctest.Wait()
 		want := channels.Press{Input: "i1", Reply: "yes", From: "discord:42", Conversation: conversation(r.room), ID: good.String(), Lang: "de"}
-		if got := r.sink.pressed(); len(got) != 1 || got[0] != want {
+		if got := r.sink.Pressed(); len(got) != 1 || got[0] != want {
 			t.Errorf("pressed %+v", got)
 		}
 		if o := r.srv.Outcome(good); o.Type != 6 || o.Line != "" {
 			t.Errorf("answered %+v", o)
 		}
-		r.sink.setPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
+		r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
 			return channels.PressOutcome{Line: "Already approved by discord:42 *now*"}, nil
 		})
 		stale, _ := r.srv.Press(ben, r.room, prompt.ID, "Decline")
@@ -57,8 +57,8 @@ func TestSlowStore(t *testing.T) {
 		r.start()
 		r.send(r.room, render.Part{Text: "Deploy?", Buttons: buttons("i1")})
 		line := ""
-		r.sink.setPress(func(ctx context.Context, _ channels.Press) (channels.PressOutcome, error) {
-			_ = sleep(ctx, 8*time.Second)
+		r.sink.OnPress(func(ctx context.Context, _ channels.Press) (channels.PressOutcome, error) {
+			_ = channels.Sleep(ctx, 8*time.Second)
 			return channels.PressOutcome{Line: line}, nil
 		})
 		first, _ := r.srv.Press(ana, r.room, r.srv.Sent(r.room)[0].ID, "Approve")
@@ -72,7 +72,7 @@ func TestSlowStore(t *testing.T) {
 		if o := r.srv.Outcome(second); o.Type != 6 || o.Line != "too late" || o.After > 3*time.Second {
 			t.Errorf("answered %+v", o)
 		}
-		r.sink.setRefuse(func(core.Message) error { _ = sleep(context.Background(), 8*time.Second); return nil })
+		r.sink.Refuse(func(core.Message) error { _ = channels.Sleep(context.Background(), 8*time.Second); return nil })
 		command := r.srv.Command(ana, r.room, "cancel")
 		after(10 * time.Second)
 		if o := r.srv.Outcome(command); o.Type != 5 || o.Line != heardYou || o.After > 3*time.Second {
@@ -88,7 +88,7 @@ func TestPressIsNotStored(t *testing.T) {
 		r.start()
 		r.send(r.room, render.Part{Text: "Deploy?", Buttons: buttons("i1")})
 		for _, line := range []string{"", "Please try again."} {
-			r.sink.setPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
+			r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
 				return channels.PressOutcome{Line: line}, errors.New("disk full")
 			})
 			id, _ := r.srv.Press(ana, r.room, r.srv.Sent(r.room)[0].ID, "Approve")
@@ -97,14 +97,14 @@ func TestPressIsNotStored(t *testing.T) {
 				t.Errorf("answered %+v", o)
 			}
 		}
-		r.sink.setPress(func(context.Context, channels.Press) (channels.PressOutcome, error) { panic("a bug") })
+		r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) { panic("a bug") })
 		id, _ := r.srv.Press(ana, r.room, r.srv.Sent(r.room)[0].ID, "Approve")
 		synctest.Wait()
 		if o := r.srv.Outcome(id); o.Type != 4 {
 			t.Errorf("after a panic: %+v", o)
 		}
 		r.say("still there?")
-		r.only()
+		r.sink.Only(t)
 	})
 }
 
@@ -126,7 +126,7 @@ func TestForgedPresses(t *testing.T) {
 		r.srv.PressID(ana, r.room, theirs, "i1:0:yes")
 		r.srv.PressID(discordtest.User{ID: 7, Name: "b", Bot: true}, r.room, prompt, "i1:0:yes")
 		synctest.Wait()
-		if got := r.sink.pressed(); len(got) != 0 {
+		if got := r.sink.Pressed(); len(got) != 0 {
 			t.Errorf("pressed %+v", got)
 		}
 	})
@@ -140,7 +140,7 @@ func TestPressOnAnOldPrompt(t *testing.T) {
 		id := r.srv.PressID(ana, r.dm, 12345, "i9:3:option 2")
 		r.srv.Outlive(id)
 		synctest.Wait()
-		got := r.sink.pressed()
+		got := r.sink.Pressed()
 		if len(got) != 1 || got[0].Input != "i9" || got[0].Step != 3 || got[0].Reply != "option 2" {
 			t.Errorf("pressed %+v", got)
 		}
@@ -157,7 +157,7 @@ func TestCommands(t *testing.T) {
 		r.start()
 		id := r.srv.Command(ana, r.room, "status")
 		synctest.Wait()
-		m := r.only()
+		m := r.sink.Only(t)
 		if m.Command != "status" || !m.Addressed || !m.Shared || m.From != "discord:42" || m.Lang != "de" || m.Order != uint64(id) || m.Conversation != conversation(r.room) {
 			t.Errorf("%+v", m)
 		}
@@ -165,7 +165,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("answered %+v", o)
 		}
 		other := r.srv.Command(ana, r.dm, "deploy")
-		r.sink.setRefuse(func(core.Message) error { return errors.New("disk full") })
+		r.sink.Refuse(func(core.Message) error { return errors.New("disk full") })
 		failed := r.srv.Command(ana, r.dm, "cancel")
 		synctest.Wait()
 		if o := r.srv.Outcome(other); o.Line != notACommand {
@@ -174,7 +174,7 @@ func TestCommands(t *testing.T) {
 		if o := r.srv.Outcome(failed); o.Line != unstored {
 			t.Errorf("answered %+v", o)
 		}
-		if n := len(r.sink.got()); n != 1 {
+		if n := len(r.sink.Got()); n != 1 {
 			t.Errorf("%d messages", n)
 		}
 	})
@@ -276,7 +276,7 @@ func TestLayout(t *testing.T) {
 					t.Fatal(err)
 				}
 				synctest.Wait()
-				pressed := r.sink.pressed()
+				pressed := r.sink.Pressed()
 				if p := pressed[len(pressed)-1]; p.Reply != "2" || p.Input != "i1" {
 					t.Errorf("%d: pressed %+v", c.n, p)
 				}

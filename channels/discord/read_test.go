@@ -223,7 +223,7 @@ func TestEditsAndDeletions(t *testing.T) {
 		_, p, _ := parseMessageID(prompt.Message)
 		r.srv.Dispatch("MESSAGE_REACTION_ADD", map[string]any{"message_id": p, "channel_id": r.room, "user_id": "42", "emoji": map[string]any{"name": "✅"}})
 		synctest.Wait()
-		if m := r.only(); m.Text != "hmm" {
+		if m := r.sink.Only(t); m.Text != "hmm" {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -240,7 +240,7 @@ func TestOthersAreNotHeard(t *testing.T) {
 		r.srv.Say(ana, r.room, "<@4242> approve", discordtest.Type(21))
 		r.send(r.room, part("<@4242> approve"))
 		synctest.Wait()
-		if got := r.sink.got(); len(got) != 0 {
+		if got := r.sink.Got(); len(got) != 0 {
 			t.Errorf("heard %+v", got)
 		}
 	})
@@ -254,7 +254,7 @@ func TestDuplicateEvents(t *testing.T) {
 		r.say("hello")
 		r.srv.Again(1)
 		synctest.Wait()
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 2 || got[0].ID != got[1].ID || got[0].Order != got[1].Order {
 			t.Errorf("%+v", got)
 		}
@@ -272,7 +272,7 @@ func TestThreads(t *testing.T) {
 		r.srv.Say(ana, others, "two")
 		r.srv.Say(ana, others, "three")
 		synctest.Wait()
-		got := r.sink.got()
+		got := r.sink.Got()
 		threads := map[string]bool{}
 		for _, m := range got {
 			threads[m.Text] = m.Thread && m.Shared && !m.Addressed
@@ -286,13 +286,13 @@ func TestThreads(t *testing.T) {
 		r.send(others, part("here I am"))
 		r.srv.Say(ana, others, "four")
 		synctest.Wait()
-		if got := r.sink.got(); !got[len(got)-1].Thread {
+		if got := r.sink.Got(); !got[len(got)-1].Thread {
 			t.Error("whoever writes in a thread is part of it")
 		}
 		r.srv.Dispatch("THREAD_MEMBERS_UPDATE", map[string]any{"id": ours, "removed_member_ids": []string{"4242"}})
 		r.srv.Say(ana, ours, "five")
 		synctest.Wait()
-		if got := r.sink.got(); got[len(got)-1].Thread {
+		if got := r.sink.Got(); got[len(got)-1].Thread {
 			t.Error("it was taken out of the thread")
 		}
 	})
@@ -312,7 +312,7 @@ func TestNames(t *testing.T) {
 		}
 		r.srv.Say(ana, r.room, "<@&"+role+"> hello")
 		synctest.Wait()
-		if m := r.only(); m.Text != "hello" || !m.Addressed {
+		if m := r.sink.Only(t); m.Text != "hello" || !m.Addressed {
 			t.Errorf("%+v", m)
 		}
 		if got := r.a.NameOf("1", "discord:42"); got != "@ana" {

@@ -64,7 +64,7 @@ func TestUnknownChannels(t *testing.T) {
 		if n := len(r.srv.Calls(discordtest.RouteChannel)); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
-		for _, m := range r.sink.got() {
+		for _, m := range r.sink.Got() {
 			if !m.Shared || m.Thread {
 				t.Errorf("%+v", m)
 			}
@@ -97,30 +97,17 @@ func TestCheckAThread(t *testing.T) {
 func TestPacerLearns(t *testing.T) {
 	t.Parallel()
 	now := clock()
-	p := newPacer(func() time.Time { return now })
-	p.learn("7", http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset-After": {"30"}})
-	if p.held("7") {
+	a := mustNew(t, Config{Name: "guild", Agent: "ops", Token: "t", Clock: func() time.Time { return now }})
+	a.learn("7", http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset-After": {"30"}})
+	if a.pace.Held("7") {
 		t.Error("held with a call left")
 	}
-	p.learn("7", http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"12.5"}})
-	if d, over := p.reserve("7"); d != 0 || over != 12500*time.Millisecond || !p.held("7") || p.held("8") {
-		t.Errorf("%s %s", d, over)
+	a.learn("7", http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset-After": {"12.5"}})
+	if over, err := a.pace.Turn(t.Context(), "7"); err != nil || over != 12500*time.Millisecond || a.pace.Held("8") {
+		t.Errorf("%s %v", over, err)
 	}
-	now = now.Add(10 * time.Second)
-	if d, over := p.reserve("7"); d != 2500*time.Millisecond || over != 0 {
-		t.Errorf("%s %s", d, over)
-	}
-	for i := range keptRoutes + 10 {
-		p.hold(snowflake(i).String(), time.Second, false)
-		now = now.Add(time.Minute)
-	}
-	if len(p.routes) > keptRoutes {
-		t.Errorf("%d routes are remembered", len(p.routes))
-	}
-	for range allBurst {
-		p.reserve("x")
-	}
-	if d, _ := p.reserve("x"); d <= 0 {
-		t.Error("more at once than Discord allows")
+	now = now.Add(13 * time.Second)
+	if over, err := a.pace.Turn(t.Context(), "7"); err != nil || over != 0 || a.pace.Held("7") {
+		t.Errorf("%s %v", over, err)
 	}
 }

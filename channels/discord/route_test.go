@@ -26,11 +26,7 @@ func (r *rig) hub(turns *channeltest.Turns) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.ended = cancel, make(chan error, 1)
-	ended := r.ended
-	go func() { ended <- h.Run(ctx) }()
-	synctest.Wait()
+	r.Go(h.Run)
 }
 
 // DU-03: the process dies between the send and its receipt, and the next one sends the row again, marked as
@@ -113,7 +109,7 @@ func TestAnswerInTheGap(t *testing.T) {
 		r.srv.Reconnect()
 		r.srv.Say(ana, r.dm, "yes")
 		after(time.Minute)
-		if got := r.sink.texts(); got != "deploy|yes" {
+		if got := r.sink.Texts(); got != "deploy|yes" {
 			t.Errorf("heard %q", got)
 		}
 		if len(r.srv.Calls(discordtest.RouteHistory)) != 0 {

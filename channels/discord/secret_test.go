@@ -2,8 +2,6 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/channels/channeltest"
 	"parley/channels/discord/discordtest"
 	"parley/render"
 )
@@ -21,26 +20,7 @@ import (
 func leak(s string) string {
 	token := discordtest.DefaultToken
 	half := token[strings.LastIndexByte(token, '.')+1:]
-	for _, secret := range []string{token, url.PathEscape(token), url.QueryEscape(token), half, "interaction-secret", "Authorization", "authorization"} {
-		if strings.Contains(s, secret) {
-			return secret
-		}
-	}
-	return ""
-}
-
-// printed is every form in which a value is printed or sent on.
-func printed(v any) string {
-	s := fmt.Sprintf("%v %+v %#v %s %q", v, v, v, v, v)
-	if raw, err := json.Marshal(v); err == nil {
-		s += string(raw)
-	}
-	if err, ok := v.(error); ok {
-		for err = errors.Unwrap(err); err != nil; err = errors.Unwrap(err) {
-			s += fmt.Sprintf(" %v %+v %#v", err, err, err)
-		}
-	}
-	return s
+	return channeltest.Leak(s, token, half, "interaction-secret", "Authorization", "authorization")
 }
 
 // No error, log line or printed value holds the token or that of an interaction, whatever goes wrong.
@@ -79,12 +59,8 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				r.srv.Invalidate(false)
 				after(5 * time.Minute)
 				seen.WriteString(printed(r.a.Ready()))
-				select {
-				case err := <-r.ended:
+				if err, over := r.Over(); over {
 					seen.WriteString(printed(err))
-					r.cancel()
-					r.cancel = nil
-				default:
 				}
 				text := strings.ReplaceAll(seen.String(), "interaction-secret-\"", "") // not a token: what the fault itself said
 				if s := leak(strings.ReplaceAll(text, "/interaction-secret-", "")); s != "" {

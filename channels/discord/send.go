@@ -118,7 +118,7 @@ func (a *Adapter) post(ctx context.Context, id snowflake, m creation, file *rend
 		if e == nil || !e.unsure() || !m.Enforce || try >= len(again) || ctx.Err() != nil {
 			return sent, err
 		}
-		if sleep(ctx, again[try]) != nil {
+		if channels.Sleep(ctx, again[try]) != nil {
 			return sent, err
 		}
 	}
@@ -145,7 +145,7 @@ func (a *Adapter) postOnce(ctx context.Context, id snowflake, m creation, file *
 // paced makes a call to a channel when its turn has come.
 func (a *Adapter) paced(ctx context.Context, id snowflake, k call) error {
 	route := id.String()
-	over, err := a.pace.turn(ctx, route)
+	over, err := a.pace.Turn(ctx, route)
 	switch {
 	case err != nil:
 		return &channels.SendError{Err: fmt.Errorf("discord: not sent: %w", err)}
@@ -154,10 +154,12 @@ func (a *Adapter) paced(ctx context.Context, id snowflake, k call) error {
 	}
 	h, err := a.api.do(ctx, k)
 	if h != nil {
-		a.pace.learn(route, h)
+		a.learn(route, h)
 	}
 	if e := isCall(err); e != nil && e.Status == http.StatusTooManyRequests {
-		a.pace.hold(route, e.RetryAfter, e.Global)
+		if a.pace.Hold(route, e.RetryAfter); e.Global {
+			a.pace.HoldAll(e.RetryAfter)
+		}
 	}
 	return err
 }
@@ -202,7 +204,7 @@ func (a *Adapter) Typing(ctx context.Context, to channels.Target) error {
 	if err != nil {
 		return &channels.SendError{Permanent: true, Err: err}
 	}
-	if a.pace.held(id.String()) {
+	if a.pace.Held(id.String()) {
 		return nil
 	}
 	_, err = a.api.do(ctx, call{op: "show typing", method: http.MethodPost, endpoint: discordgo.EndpointChannelTyping(id.String())})

@@ -257,7 +257,7 @@ func TestArchivedAndLockedThreads(t *testing.T) {
 		r.srv.Archive(thread, true)
 		r.srv.Say(ana, thread, "yes")
 		synctest.Wait()
-		if m := r.only(); m.Text != "yes" || !m.Thread {
+		if m := r.sink.Only(t); m.Text != "yes" || !m.Thread {
 			t.Errorf("the answer still counts: %+v", m)
 		}
 		target.Key = "a third"

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"parley/channels"
 )
 
 // The operations of the gateway.
@@ -182,7 +184,7 @@ func (s *socket) read() (frame, error) {
 // heartbeat that was not answered by the time of the next means that the connection is dead.
 func (s *socket) beat(ctx context.Context, every time.Duration) {
 	wait := time.Duration(rand.Float64() * float64(every))
-	for sleep(ctx, wait) == nil {
+	for channels.Sleep(ctx, wait) == nil {
 		wait = every
 		if !s.acked.Swap(false) {
 			s.cause(errSilent)

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -19,29 +18,14 @@ const (
 	mentionsOnly = "in servers the bot reads mentions of it, replies to it and buttons, and no other message"
 )
 
-// How long a failed try to connect waits before the next: from a second, twice as long each time.
-const (
-	firstPause = time.Second
-	lastPause  = time.Minute
-)
+// lastPause is how long a failed try to connect waits at the most before the next.
+const lastPause = time.Minute
 
 // Flags of an application that let its bot read every message, in few or in many servers.
 const (
 	flagContent        = 1 << 18
 	flagContentLimited = 1 << 19
 )
-
-// backoff is the growing pause between tries.
-type backoff struct{ next time.Duration }
-
-// pause is how long to wait now: between half and all of the step, so that many bots do not come back at once.
-func (b *backoff) pause() time.Duration {
-	step := max(b.next, firstPause)
-	b.next = min(2*step, lastPause)
-	return step/2 + rand.N(step/2)
-}
-
-func (b *backoff) reset() { b.next = 0 }
 
 // fatal is the *channels.Permanent of an error that waiting does not mend, else nil.
 func (a *Adapter) fatal(err error) error {

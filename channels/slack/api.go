@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -18,6 +17,8 @@ import (
 	"github.com/gorilla/websocket"
 	slackapi "github.com/slack-go/slack"
 	"github.com/slack-go/slack/socketmode"
+
+	"parley/channels"
 )
 
 // How long one call may take, from the first byte to the last.
@@ -49,36 +50,18 @@ func newClient(base, bot, app, signing string, hc *http.Client) (*client, error)
 	if strings.ContainsAny(bot+app, " \t\r\n") {
 		return nil, errors.New("botToken, appToken: a token holds no white space; copy it again")
 	}
-	if hc == nil {
-		hc = &http.Client{Transport: newTransport()}
-	}
-	own := *hc
-	// A redirect would carry the token to another host, and a call twice.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	own := channels.HTTPClient(hc)
 	base = strings.TrimRight(base, "/") + "/"
-	bounded := own
+	bounded := *own
 	bounded.Timeout = callTimeout
 	through := func(hc *http.Client) *slackapi.Client {
 		return slackapi.New(bot, slackapi.OptionAPIURL(base), slackapi.OptionHTTPClient(hc), slackapi.OptionAppLevelToken(app),
 			slackapi.OptionLog(log.New(io.Discard, "", 0)))
 	}
 	return &client{
-		base: base, http: &own, api: through(&own), dialer: through(&bounded),
+		base: base, http: own, api: through(own), dialer: through(&bounded),
 		secrets: func() secrets { return secrets{bot, app, signing} },
 	}, nil
-}
-
-// newTransport has time-outs on every phase but the wait for an answer, which the context bounds. Idle
-// connections go before the server drops them: a request on a dropped one may or may not have arrived.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     30 * time.Second,
-		MaxIdleConnsPerHost: 8,
-		ForceAttemptHTTP2:   true,
-	}
 }
 
 // String names nothing that the client holds.

@@ -41,7 +41,7 @@ func (a *Adapter) sendFile(ctx context.Context, channel, thread, key string, par
 		case err != nil && errors.As(err, &e) && !e.passing():
 			return channels.Sent{At: a.now()}, nil // it was shared; where, Slack does not tell
 		}
-		if sleep(ctx, sharePause) != nil {
+		if channels.Sleep(ctx, sharePause) != nil {
 			break
 		}
 	}

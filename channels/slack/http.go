@@ -13,6 +13,8 @@ import (
 	"time"
 
 	slackapi "github.com/slack-go/slack"
+
+	"parley/channels"
 )
 
 const (
@@ -185,6 +187,6 @@ func await(w http.ResponseWriter, ctx context.Context, j *job) {
 
 // later asks Slack to bring the event again.
 func later(w http.ResponseWriter, why string) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(firstPause/time.Second)))
+	w.Header().Set("Retry-After", strconv.Itoa(int(channels.FirstPause/time.Second)))
 	http.Error(w, why, http.StatusServiceUnavailable)
 }

@@ -23,7 +23,7 @@ func TestEventsHandOverAndConfirm(t *testing.T) {
 		r.srv.Say(ana, dm, "one")
 		r.srv.Say(ana, dm, "two")
 		after(time.Second)
-		if got := r.sink.texts(); got != "one|two" || r.srv.Unacked() != 0 {
+		if got := r.sink.Texts(); got != "one|two" || r.srv.Unacked() != 0 {
 			t.Errorf("handed over %q, %d left", got, r.srv.Unacked())
 		}
 		if r.srv.Sockets() != 0 || len(r.srv.Calls("apps.connections.open")) != 0 {
@@ -38,7 +38,7 @@ func TestEventsThatAreNotStored(t *testing.T) {
 		r := newRig(t, byHTTP)
 		var broken atomic.Bool
 		broken.Store(true)
-		r.sink.setRefuse(func(core.Message) error {
+		r.sink.Refuse(func(core.Message) error {
 			if broken.Load() {
 				return errors.New("disk full")
 			}
@@ -52,7 +52,7 @@ func TestEventsThatAreNotStored(t *testing.T) {
 		}
 		broken.Store(false)
 		after(2 * time.Minute)
-		if got := r.sink.texts(); got != "yes" || r.srv.Unacked() != 0 || r.srv.Lost() != 0 || r.srv.ForbadeRetry() {
+		if got := r.sink.Texts(); got != "yes" || r.srv.Unacked() != 0 || r.srv.Lost() != 0 || r.srv.ForbadeRetry() {
 			t.Errorf("handed over %q, %d left, %d lost", got, r.srv.Unacked(), r.srv.Lost())
 		}
 	})
@@ -63,12 +63,12 @@ func TestSlowStoreIsProcessedOnce(t *testing.T) {
 	both(t, func(t *testing.T, how rigOption) {
 		for _, slow := range []time.Duration{2 * time.Second, 30 * time.Second} {
 			r := newRig(t, how)
-			r.sink.setRefuse(func(core.Message) error { <-time.After(slow); return nil }) // virtual
+			r.sink.Refuse(func(core.Message) error { <-time.After(slow); return nil }) // virtual
 			r.start()
 			r.srv.Say(ana, dm, "yes")
 			after(10 * time.Minute)
-			if r.sink.texts() != "yes" || r.sink.handed != 1 || r.srv.Unacked() != 0 {
-				t.Errorf("%v: %q in %d calls, %d left", slow, r.sink.texts(), r.sink.handed, r.srv.Unacked())
+			if r.sink.Texts() != "yes" || r.sink.Handed() != 1 || r.srv.Unacked() != 0 {
+				t.Errorf("%v: %q in %d calls, %d left", slow, r.sink.Texts(), r.sink.Handed(), r.srv.Unacked())
 			}
 			if a := r.srv.Acknowledged(); slow < 3*time.Second && (a[0].Attempts != 1 || a[0].Took > 3*time.Second) {
 				t.Errorf("acknowledged after %v at attempt %d", a[0].Took, a[0].Attempts)
@@ -154,7 +154,7 @@ func TestRequestsOfOtherShapes(t *testing.T) {
 				t.Errorf("%s: %d, want %d", name, code, c.want)
 			}
 		}
-		if got := r.sink.texts(); got != "hi" {
+		if got := r.sink.Texts(); got != "hi" {
 			t.Errorf("handed over %q", got)
 		}
 		if code, _ := ask(r, func(r *http.Request) { r.Method = http.MethodGet }, "", false); code != http.StatusMethodNotAllowed {
@@ -207,7 +207,7 @@ func TestPressesByEitherWay(t *testing.T) {
 	both(t, func(t *testing.T, how rigOption) {
 		r := newRig(t, how)
 		settled := 0
-		r.sink.setPress(func(p channels.Press) (channels.PressOutcome, error) {
+		r.sink.OnPress(func(_ context.Context, p channels.Press) (channels.PressOutcome, error) {
 			if settled++; settled > 1 {
 				return channels.PressOutcome{Line: "Approved by <ana> already & done"}, nil
 			}
@@ -226,7 +226,7 @@ func TestPressesByEitherWay(t *testing.T) {
 			}
 		}
 		after(time.Second)
-		got := r.sink.pressed()
+		got := r.sink.Pressed()
 		if len(got) != 2 || r.srv.Unacked() != 0 {
 			t.Fatalf("pressed %+v, %d left", got, r.srv.Unacked())
 		}
@@ -244,7 +244,7 @@ func TestPressesByEitherWay(t *testing.T) {
 func TestPressThatIsNotStored(t *testing.T) {
 	both(t, func(t *testing.T, how rigOption) {
 		r := newRig(t, how)
-		r.sink.setPress(func(channels.Press) (channels.PressOutcome, error) {
+		r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
 			return channels.PressOutcome{}, errors.New("disk full")
 		})
 		r.start()
@@ -254,8 +254,8 @@ func TestPressThatIsNotStored(t *testing.T) {
 		r.srv.PressValue(ana, dm.Channel, r.srv.Sent(dm)[0].TS, "in0001:0:approve")
 		r.srv.PressValue(ana, dm.Channel, r.srv.Sent(dm)[0].TS, "forged")
 		after(time.Minute)
-		if len(r.sink.pressed()) != 1 || r.srv.Unacked() != 0 || r.srv.Lost() != 0 {
-			t.Errorf("pressed %d times, %d left", len(r.sink.pressed()), r.srv.Unacked())
+		if len(r.sink.Pressed()) != 1 || r.srv.Unacked() != 0 || r.srv.Lost() != 0 {
+			t.Errorf("pressed %d times, %d left", len(r.sink.Pressed()), r.srv.Unacked())
 		}
 		if n := r.srv.Notes(); len(n) != 1 || n[0].Text != unstored {
 			t.Errorf("notes %+v", n)
@@ -281,8 +281,8 @@ func TestLinkButtons(t *testing.T) {
 			t.Fatal(err)
 		}
 		after(time.Second)
-		if len(r.sink.pressed()) != 0 || r.srv.Unacked() != 0 {
-			t.Errorf("pressed %+v, %d left", r.sink.pressed(), r.srv.Unacked())
+		if len(r.sink.Pressed()) != 0 || r.srv.Unacked() != 0 {
+			t.Errorf("pressed %+v, %d left", r.sink.Pressed(), r.srv.Unacked())
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"parley/core"
 )
 
-func (r *rig) useStore() *rig { r.cfg.Knows = r.sink.knows; r.a = mustNew(r.t, r.cfg); return r }
+func (r *rig) useStore() *rig { r.cfg.Knows = r.sink.Knows; r.a = mustNew(r.t, r.cfg); return r }
 
 // A mention starts a thread, later messages in it need none, and other messages of the channel are not for us.
 // RT-15: a plain yes in the thread arrives.
@@ -27,9 +27,9 @@ func TestMentionStartsAThread(t *testing.T) {
 		r.srv.Say(ben, ops, "yes")
 		r.srv.Say(ben, thread(ops, r.srv.Say(ben, ops, "lunch?")), "yes")
 		synctest.Wait()
-		got := r.sink.got()
-		if r.sink.texts() != "deploy|yes" {
-			t.Fatalf("handed over %q", r.sink.texts())
+		got := r.sink.Got()
+		if r.sink.Texts() != "deploy|yes" {
+			t.Fatalf("handed over %q", r.sink.Texts())
 		}
 		at := conversation(thread(ops, root))
 		if m := got[0]; m.Conversation != at || !m.Addressed || !m.Shared || m.ID != messageID(ops.Channel, root) {
@@ -51,8 +51,8 @@ func TestThreadsOutliveTheProcess(t *testing.T) {
 		r.restart()
 		r.srv.Say(ana, thread(ops, root), "yes")
 		synctest.Wait()
-		if r.sink.texts() != "deploy|yes" {
-			t.Errorf("handed over %q", r.sink.texts())
+		if r.sink.Texts() != "deploy|yes" {
+			t.Errorf("handed over %q", r.sink.Texts())
 		}
 	})
 }
@@ -73,8 +73,8 @@ func TestThreadsWaitForTheStore(t *testing.T) {
 		root := r.srv.Say(ana, ops, "old", slacktest.Silent)
 		r.srv.Say(ana, thread(ops, root), "yes")
 		after(time.Minute)
-		if r.sink.texts() != "yes" || r.srv.Unacked() != 0 {
-			t.Errorf("handed over %q, %d left", r.sink.texts(), r.srv.Unacked())
+		if r.sink.Texts() != "yes" || r.srv.Unacked() != 0 {
+			t.Errorf("handed over %q, %d left", r.sink.Texts(), r.srv.Unacked())
 		}
 	})
 }
@@ -91,7 +91,7 @@ func TestMentionInAnOldThread(t *testing.T) {
 		}
 		r.srv.Say(ana, at, slacktest.Mention("deploy"))
 		synctest.Wait()
-		m := r.only()
+		m := r.sink.Only(t)
 		if m.Conversation != conversation(at) || m.Text != "deploy" {
 			t.Fatalf("message %+v", m)
 		}
@@ -114,8 +114,8 @@ func TestReplyAlsoSentToTheChannel(t *testing.T) {
 		at := thread(ops, root)
 		r.srv.Say(ana, at, "yes", slacktest.Field("subtype", "thread_broadcast"), slacktest.Field("root", map[string]any{"ts": root}))
 		synctest.Wait()
-		got := r.sink.got()
-		if r.sink.texts() != "deploy|yes" || got[1].Conversation != conversation(at) {
+		got := r.sink.Got()
+		if r.sink.Texts() != "deploy|yes" || got[1].Conversation != conversation(at) {
 			t.Errorf("handed over %+v", got)
 		}
 	})
@@ -134,7 +134,7 @@ func TestAnswersStayWhereTheyAreSaid(t *testing.T) {
 		}
 		synctest.Wait()
 		seen := map[core.ConversationID]bool{}
-		for _, m := range r.sink.got()[2:] {
+		for _, m := range r.sink.Got()[2:] {
 			seen[m.Conversation] = true
 		}
 		if len(seen) != 3 || seen[conversation(thread(ops, one))] || !seen[conversation(thread(ops, two))] || !seen[conversation(dm)] || !seen[conversation(trio)] {
@@ -153,8 +153,8 @@ func TestGroupChat(t *testing.T) {
 		r.srv.Say(ana, trio, slacktest.Mention("deploy"))
 		r.srv.Say(ben, trio, "what a day")
 		synctest.Wait()
-		got := r.sink.got()
-		if r.sink.texts() != "deploy|what a day" || got[0].Conversation != conversation(trio) || got[1].Conversation != conversation(trio) {
+		got := r.sink.Got()
+		if r.sink.Texts() != "deploy|what a day" || got[0].Conversation != conversation(trio) || got[1].Conversation != conversation(trio) {
 			t.Fatalf("handed over %+v", got)
 		}
 		if !got[0].Addressed || !got[0].Shared || got[1].Addressed || got[1].Thread {
@@ -171,7 +171,7 @@ func TestGroupChatKeepsItsOrder(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, trio, "morning")
 		after(time.Second)
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if m.Text == "no" {
 				<-time.After(2 * time.Second) // virtual
 			}
@@ -183,7 +183,7 @@ func TestGroupChatKeepsItsOrder(t *testing.T) {
 			r.srv.Say(ana, trio, slacktest.Mention("yes"))
 			after(time.Minute)
 		}
-		if got := r.sink.texts(); got != "morning|no|yes|no|yes" {
+		if got := r.sink.Texts(); got != "morning|no|yes|no|yes" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -202,7 +202,7 @@ func TestThreadsInDirectChats(t *testing.T) {
 		_, ts, _ := parseMessageID(prompt.Message)
 		r.srv.Say(ana, thread(dm, ts), "yes")
 		synctest.Wait()
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 3 || got[1].Conversation != conversation(thread(dm, root)) || !got[1].Addressed || got[1].ReplyTo != "" {
 			t.Fatalf("messages %+v", got)
 		}
@@ -213,13 +213,13 @@ func TestThreadsInDirectChats(t *testing.T) {
 		root = r.srv.Say(slacktest.BotUser, dm, "New chat", slacktest.Field("subtype", "assistant_app_thread"), slacktest.Silent)
 		r.srv.Say(ana, thread(dm, root), "hello")
 		synctest.Wait()
-		if m := r.sink.got()[3]; m.Conversation != conversation(thread(dm, root)) || m.ReplyTo != "" || !m.Addressed {
+		if m := r.sink.Got()[3]; m.Conversation != conversation(thread(dm, root)) || m.ReplyTo != "" || !m.Addressed {
 			t.Errorf("in an assistant's thread: message %+v", m)
 		}
 		r.restart()
 		r.srv.Say(ana, thread(dm, ts), "yes again")
 		synctest.Wait()
-		if m := r.sink.got()[4]; m.Conversation != conversation(dm) || m.ReplyTo != prompt.Message {
+		if m := r.sink.Got()[4]; m.Conversation != conversation(dm) || m.ReplyTo != prompt.Message {
 			t.Errorf("after a restart: message %+v", m)
 		}
 	})
@@ -240,8 +240,8 @@ func TestBotsNeverAnswer(t *testing.T) {
 		r.srv.Say("", at, "approve", slacktest.Field("subtype", "bot_message"), slacktest.Field("workflow_id", "Wf1"))
 		r.srv.PressValue(slacktest.BotUser, ops.Channel, r.srv.Sent(at)[0].TS, "in0001:0:approve")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "deploy" || len(r.sink.pressed()) != 0 || r.srv.Unacked() != 0 {
-			t.Errorf("got through: %q, %+v", got, r.sink.pressed())
+		if got := r.sink.Texts(); got != "deploy" || len(r.sink.Pressed()) != 0 || r.srv.Unacked() != 0 {
+			t.Errorf("got through: %q, %+v", got, r.sink.Pressed())
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestEditsNeverAnswer(t *testing.T) {
 			r.srv.Raw(dm.Channel, map[string]any{"type": "reaction_added", "user": ana, "reaction": emoji, "item": map[string]any{"type": "message", "channel": dm.Channel, "ts": ts}})
 		}
 		synctest.Wait()
-		if got := r.sink.texts(); got != "hmm" || r.srv.Unacked() != 0 {
+		if got := r.sink.Texts(); got != "hmm" || r.srv.Unacked() != 0 {
 			t.Errorf("handed over %q, %d left", got, r.srv.Unacked())
 		}
 	})
@@ -284,7 +284,7 @@ func TestOutsiders(t *testing.T) {
 		r.srv.PressValue("UAWAY", ops.Channel, r.srv.Sent(thread(ops, root))[0].TS, "in0001:0:approve")
 		after(time.Second)
 		want := map[core.PersonID]bool{who(ana): false, "slack:T0AWAY/UAWAY": true, who("UGUEST"): true, who("UGONE"): true, who("UROBOT"): true}
-		for _, m := range r.sink.got() {
+		for _, m := range r.sink.Got() {
 			outside, ok := want[m.From]
 			if got, err := r.a.Outsider(context.Background(), m.From); !ok || got != outside || err != nil {
 				t.Errorf("%s is an outsider: %v, %v", m.From, got, err)
@@ -294,7 +294,7 @@ func TestOutsiders(t *testing.T) {
 		if len(want) != 0 {
 			t.Errorf("not heard of: %v", want)
 		}
-		if p := r.sink.pressed(); len(p) != 1 || p[0].From != "slack:T0AWAY/UAWAY" {
+		if p := r.sink.Pressed(); len(p) != 1 || p[0].From != "slack:T0AWAY/UAWAY" {
 			t.Errorf("pressed %+v", p)
 		}
 	})
@@ -332,7 +332,7 @@ func TestPeopleWhoCannotBeLookedUp(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		after(time.Millisecond)
-		if got := r.sink.texts(); got != "yes" {
+		if got := r.sink.Texts(); got != "yes" {
 			t.Fatalf("handed over %q", got)
 		}
 		for range 2 {
@@ -397,7 +397,7 @@ func TestMessagesWithFiles(t *testing.T) {
 		r.srv.Say(ana, dm, "yes", slacktest.Field("attachments", []any{map[string]any{"is_share": true}}))
 		r.srv.Say(ana, dm, "", slacktest.Field("subtype", "pinned_item"))
 		synctest.Wait()
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 2 || len(got[0].Files) != 1 || got[0].Files[0].Name != "a.txt" || !got[0].Empty() || len(got[1].Files) != 1 {
 			t.Errorf("messages %+v", got)
 		}

@@ -2,45 +2,20 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/channels/channeltest"
 	"parley/channels/slack/slacktest"
 	"parley/render"
 )
 
 // leak reports the secret that s holds, "" for none.
-func leak(srv *slacktest.Server, s string) string {
-	for _, secret := range srv.Secrets() {
-		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret)} {
-			if strings.Contains(s, form) {
-				return secret
-			}
-		}
-	}
-	return ""
-}
-
-// every form in which a value is printed or sent on.
-func printed(v any) string {
-	s := fmt.Sprintf("%v %+v %#v %s %q", v, v, v, v, v)
-	if raw, err := json.Marshal(v); err == nil {
-		s += string(raw)
-	}
-	if err, ok := v.(error); ok {
-		for err = errors.Unwrap(err); err != nil; err = errors.Unwrap(err) {
-			s += fmt.Sprintf(" %v %+v %#v", err, err, err)
-		}
-	}
-	return s
-}
+func leak(srv *slacktest.Server, s string) string { return channeltest.Leak(s, srv.Secrets()...) }
 
 // No error, finding, log line or printed value holds a token, the signing secret, or the address of a socket,
 // a response or an upload, whatever goes wrong.
@@ -91,12 +66,8 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				for range 3 {
 					see(r.a.Check(ctx))
 				}
-				select {
-				case err := <-r.ended:
+				if err, over := r.Over(); over {
 					see(err)
-					r.cancel()
-					r.cancel = nil
-				default:
 				}
 				if s := leak(r.srv, seen.String()); s != "" {
 					t.Errorf("an error holds %s:\n%s", s, seen.String())

@@ -155,7 +155,7 @@ func (a *Adapter) find(ctx context.Context, channel, thread, key string, try att
 
 // await waits for the channel's turn.
 func (a *Adapter) await(ctx context.Context, channel string) error {
-	over, err := a.pace.turn(ctx, channel)
+	over, err := a.pace.Turn(ctx, channel)
 	switch {
 	case err != nil:
 		return &channels.SendError{Err: fmt.Errorf("slack: not sent: %w", err)}
@@ -193,7 +193,7 @@ func (a *Adapter) Typing(ctx context.Context, to channels.Target) error {
 	if err != nil {
 		return &channels.SendError{Permanent: true, Err: err}
 	}
-	if mute, _ := a.noStatus.get(channel); mute || thread == "" || a.pace.held(channel) {
+	if mute, _ := a.noStatus.get(channel); mute || thread == "" || a.pace.Held(channel) {
 		return nil
 	}
 	err = a.api.setStatus(ctx, channel, thread, "is working…")

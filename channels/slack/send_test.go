@@ -292,11 +292,11 @@ func TestPace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		began := time.Now()
-		for range burst + 3 {
+		for range perChannel.Burst + 3 {
 			r.send(dm, part("hello"))
 		}
 		if d := time.Since(began); d < 3*time.Second || d > 4*time.Second {
-			t.Errorf("%d messages took %v", burst+3, d)
+			t.Errorf("%d messages took %v", perChannel.Burst+3, d)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -304,10 +304,12 @@ func TestPace(t *testing.T) {
 			t.Error("sent after the end")
 		}
 		for range 10 {
-			r.a.pace.reserve(dm.Channel)
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(time.Nanosecond, cancel)
+			_, _ = r.a.pace.Turn(ctx, dm.Channel) // the turn is spent, whoever goes away
 		}
 		_, err := r.a.Send(context.Background(), to(dm), part("hello"))
-		if e := sendErr(t, err); e.After < longestWait {
+		if e := sendErr(t, err); e.After < channels.LongestTurn {
 			t.Errorf("%+v", e)
 		}
 	})

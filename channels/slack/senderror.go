@@ -20,7 +20,7 @@ func (a *Adapter) sendError(channel string, err error) *channels.SendError {
 	case e.Code == "ratelimited" || e.Code == "rate_limited":
 		out.After = max(e.After, time.Second)
 		if e.Method != "chat.update" { // each method has a limit of its own
-			a.pace.hold(channel, out.After)
+			a.pace.Hold(channel, out.After)
 		}
 	case fix != "":
 		out.Permanent, out.Err = true, fmt.Errorf("%w: %s", e, fix)

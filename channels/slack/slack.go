@@ -104,7 +104,7 @@ type Adapter struct {
 	now    func() time.Time
 	places []core.Place
 	knows  func(context.Context, core.ConversationID) (bool, error)
-	pace   *pacer
+	pace   *channels.Pacer
 	people *people
 	gate   gate
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/slack/slacktest"
 	"parley/core"
 )
@@ -21,10 +22,10 @@ func TestSocketHandsOverAndAcknowledges(t *testing.T) {
 		r.start()
 		ts := r.srv.Say(ana, dm, "yes &amp; no")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "before the start|yes & no" {
+		if got := r.sink.Texts(); got != "before the start|yes & no" {
 			t.Fatalf("handed over %q", got)
 		}
-		m := r.sink.got()[1]
+		m := r.sink.Got()[1]
 		if m.ID != "DANA:"+ts || m.Conversation != conversation(dm) || m.From != who(ana) || m.Order != orderOf(ts) ||
 			!m.SentAt.Equal(timeOf(ts)) || m.Shared || !m.Addressed || m.Lang != "de-DE" {
 			t.Errorf("message %+v", m)
@@ -44,7 +45,7 @@ func TestAcknowledgedOnlyOnceStored(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		release := make(chan struct{})
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if m.From == who(ana) {
 				<-release
 			}
@@ -56,7 +57,7 @@ func TestAcknowledgedOnlyOnceStored(t *testing.T) {
 		}
 		r.srv.Say(ben, bens, "quick")
 		after(time.Second)
-		if got := r.sink.texts(); got != "quick" {
+		if got := r.sink.Texts(); got != "quick" {
 			t.Fatalf("handed over %q", got)
 		}
 		acked := r.srv.Acknowledged()
@@ -65,8 +66,8 @@ func TestAcknowledgedOnlyOnceStored(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if r.srv.Unacked() != 0 || len(r.sink.got()) != 101 {
-			t.Errorf("%d messages, %d not acknowledged", len(r.sink.got()), r.srv.Unacked())
+		if r.srv.Unacked() != 0 || len(r.sink.Got()) != 101 {
+			t.Errorf("%d messages, %d not acknowledged", len(r.sink.Got()), r.srv.Unacked())
 		}
 	})
 }
@@ -77,7 +78,7 @@ func TestFailedStoreIsAskedAgain(t *testing.T) {
 		r := newRig(t)
 		var broken atomic.Bool
 		broken.Store(true)
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if broken.Load() && m.From == who(ana) {
 				return errors.New("disk full")
 			}
@@ -88,13 +89,13 @@ func TestFailedStoreIsAskedAgain(t *testing.T) {
 		r.srv.Say(ana, dm, "two")
 		r.srv.Say(ben, bens, "hello")
 		after(20 * time.Minute)
-		if got := r.sink.texts(); got != "hello" {
+		if got := r.sink.Texts(); got != "hello" {
 			t.Fatalf("handed over %q", got)
 		}
 		broken.Store(false)
 		after(time.Minute)
-		if got := r.sink.texts(); got != "hello|one|two" || r.sink.handed != 3 {
-			t.Errorf("handed over %q in %d calls", got, r.sink.handed)
+		if got := r.sink.Texts(); got != "hello|one|two" || r.sink.Handed() != 3 {
+			t.Errorf("handed over %q in %d calls", got, r.sink.Handed())
 		}
 	})
 }
@@ -132,7 +133,7 @@ func TestStrangeEnvelopes(t *testing.T) {
 		r.srv.Frame(`not even JSON`)
 		r.srv.Say(ana, dm, "still here")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "hello|still here" {
+		if got := r.sink.Texts(); got != "hello|still here" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -151,7 +152,7 @@ func TestRedeliveries(t *testing.T) {
 		r.start()
 		r.srv.Release(false)
 		after(time.Second)
-		if got := r.sink.texts(); got != "sent while nobody was there" {
+		if got := r.sink.Texts(); got != "sent while nobody was there" {
 			t.Fatalf("handed over %q", got)
 		}
 		for range 3 {
@@ -161,8 +162,8 @@ func TestRedeliveries(t *testing.T) {
 		r.restart()
 		r.srv.Redeliver(1)
 		after(time.Second)
-		if len(r.sink.got()) != 1 || r.srv.Unacked() != 0 || r.srv.ForbadeRetry() {
-			t.Errorf("%d messages, %d not acknowledged", len(r.sink.got()), r.srv.Unacked())
+		if len(r.sink.Got()) != 1 || r.srv.Unacked() != 0 || r.srv.ForbadeRetry() {
+			t.Errorf("%d messages, %d not acknowledged", len(r.sink.Got()), r.srv.Unacked())
 		}
 	})
 }
@@ -181,7 +182,7 @@ func TestOnePostIsOneMessage(t *testing.T) {
 			r.srv.Say(ana, dm, "yes", slacktest.Field("client_msg_id", "one-gesture"))
 			r.srv.Say(ana, dm, "yes", slacktest.Field("client_msg_id", "one-gesture"))
 			after(time.Second)
-			got := r.sink.got()
+			got := r.sink.Got()
 			if len(got) != 3 || r.srv.Unacked() != 0 {
 				t.Errorf("swapped %v: %d messages, %d not acknowledged: %+v", swapped, len(got), r.srv.Unacked(), got)
 			}
@@ -222,8 +223,8 @@ func TestReconnects(t *testing.T) {
 			if err := r.a.Ready(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if !strings.Contains(r.sink.texts(), name) {
-				t.Errorf("%s: what was said in the gap is lost: %q", name, r.sink.texts())
+			if !strings.Contains(r.sink.Texts(), name) {
+				t.Errorf("%s: what was said in the gap is lost: %q", name, r.sink.Texts())
 			}
 		}
 		if s := r.log.String(); !strings.Contains(s, "level=WARN msg=\"slack: the socket is down") || !strings.Contains(s, "503") {
@@ -256,11 +257,9 @@ func TestPermanentFailures(t *testing.T) {
 				r.srv.Fail(c.method, slacktest.Fault{Error: c.code, Needed: c.needed, Times: 100})
 				r.start()
 				var perm *channels.Permanent
-				if err := <-r.ended; !errors.As(err, &perm) || !strings.Contains(perm.Hint, c.hint) {
+				if err := r.Result(); !errors.As(err, &perm) || !strings.Contains(perm.Hint, c.hint) {
 					t.Errorf("Run ended with %v", err)
 				}
-				r.cancel()
-				r.cancel = nil
 			})
 		})
 	}
@@ -277,7 +276,7 @@ func TestSwappedTokens(t *testing.T) {
 			t.Parallel()
 			a := mustNew(t, Config{Name: "work", Agent: "ops", BotToken: c.bot, AppToken: c.app})
 			var perm *channels.Permanent
-			if err := a.Run(context.Background(), &sink{}); !errors.As(err, &perm) || !strings.Contains(perm.Hint, c.hint) {
+			if err := a.Run(context.Background(), &channeltest.Sink{}); !errors.As(err, &perm) || !strings.Contains(perm.Hint, c.hint) {
 				t.Errorf("Run ended with %v", err)
 			}
 			if f := a.Check(context.Background()); len(f) != 1 || f[0].Level != channels.LevelFail || !strings.Contains(f[0].Fix, c.hint) {
@@ -315,15 +314,13 @@ func TestSocketsThatEndAtOnce(t *testing.T) {
 			r.srv.Disconnect("link_disabled")
 			synctest.Wait()
 		}
-		err := <-r.ended
+		err := r.Result()
 		if err == nil || !strings.Contains(err.Error(), "Socket Mode may be off") {
 			t.Errorf("Run ended with %v", err)
 		}
 		if n := len(r.srv.Calls("apps.connections.open")); n > mostConnects+2 {
 			t.Errorf("%d sockets were asked for", n)
 		}
-		r.cancel()
-		r.cancel = nil
 	})
 }
 
@@ -331,20 +328,20 @@ func TestSocketsThatEndAtOnce(t *testing.T) {
 func TestStopLeavesNothingBehind(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
-		r.sink.setRefuse(func(core.Message) error { return errors.New("locked") })
+		r.sink.Refuse(func(core.Message) error { return errors.New("locked") })
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		after(time.Second)
-		if err := r.stop(); err != nil {
+		if err := r.Stop(); err != nil {
 			t.Errorf("Run returned %v", err)
 		}
 		if r.a.Ready() == nil || len(r.srv.Acknowledged()) != 0 {
 			t.Error("ready or acknowledged after the end")
 		}
-		r.sink.setRefuse(nil)
+		r.sink.Refuse(nil)
 		r.restart()
 		after(10 * time.Second)
-		if got := r.sink.texts(); got != "yes" {
+		if got := r.sink.Texts(); got != "yes" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -354,18 +351,16 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 func TestFatalEndWithMessagesWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
-		r.sink.setRefuse(func(core.Message) error { return errors.New("locked") })
+		r.sink.Refuse(func(core.Message) error { return errors.New("locked") })
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		after(time.Second)
 		r.srv.Fail("apps.connections.open", slacktest.Fault{Error: "link_disabled", Times: 9})
 		r.srv.Drop()
 		var perm *channels.Permanent
-		if err := <-r.ended; !errors.As(err, &perm) {
+		if err := r.Result(); !errors.As(err, &perm) {
 			t.Errorf("Run ended with %v", err)
 		}
-		r.cancel()
-		r.cancel = nil
 	})
 }
 
@@ -378,7 +373,7 @@ func TestOverLoopback(t *testing.T) {
 	}
 	defer srv.Close()
 	srv.AddUser(slacktest.User{ID: ana})
-	at, s := srv.DM(ana), &sink{}
+	at, s := srv.DM(ana), &channeltest.Sink{}
 	a := mustNew(t, Config{Name: "work", Agent: "ops", BotToken: slacktest.DefaultBotToken, AppToken: slacktest.DefaultAppToken, APIURL: strings.TrimSuffix(srv.URL, "/")})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	ended := make(chan error, 1)
@@ -390,8 +385,8 @@ func TestOverLoopback(t *testing.T) {
 	if _, err := a.Send(ctx, to(at), part("hi")); err != nil {
 		t.Error(err)
 	}
-	if s.texts() != "hello" || len(srv.Sent(at)) != 1 {
-		t.Errorf("handed over %q, sent %d", s.texts(), len(srv.Sent(at)))
+	if s.Texts() != "hello" || len(srv.Sent(at)) != 1 {
+		t.Errorf("handed over %q, sent %d", s.Texts(), len(srv.Sent(at)))
 	}
 	cancel()
 	if err := <-ended; err != nil {

@@ -22,7 +22,7 @@ func (a *Adapter) start(ctx context.Context) error {
 	if why, fix := a.swapped(); why != "" {
 		return &channels.Permanent{Channel: a.name, Hint: fix, Err: errors.New("slack: " + why)}
 	}
-	var b backoff
+	var b channels.Backoff
 	for {
 		err := a.introduce(ctx)
 		if err == nil {
@@ -34,10 +34,10 @@ func (a *Adapter) start(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		d := max(b.pause(), wanted(err))
+		d := max(b.Pause(), wanted(err))
 		a.setReady(err)
 		a.log.Warn("slack: could not connect, trying again", "after", d.Round(time.Millisecond), "err", err)
-		if err := sleep(ctx, d); err != nil {
+		if err := channels.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}

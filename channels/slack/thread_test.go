@@ -25,12 +25,12 @@ func inThread(t *testing.T, human func(*platform) core.HumanInput) (*channeltest
 		h = human(p)
 	}
 	seen := &store{}
-	p.knows = seen.knows
+	p.knows = seen.Knows
 	return channeltest.NewWorld(t, watched{p, seen}, h), p
 }
 
 // store is what the program's store knows of conversations: here all whose message was accepted.
-type store struct{ sink }
+type store struct{ channeltest.Sink }
 
 // watched notes what the engine accepts.
 type watched struct {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/channels"
 )
 
 // How long one call may take, from the first byte to the last. A poll takes its own time on top.
@@ -45,29 +46,10 @@ func newClient(base, token string, hc *http.Client) (*client, error) {
 	if strings.ContainsAny(token, "/?#% \t\r\n") {
 		return nil, errors.New("botToken: it holds a character that no token has; copy it from BotFather again")
 	}
-	if hc == nil {
-		hc = &http.Client{Transport: newTransport()}
-	}
-	own := *hc
-	// A redirect would carry the token to another host, and a call twice.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &client{
 		endpoint: strings.ReplaceAll(strings.TrimRight(base, "/"), "%", "%%") + "/bot%s/%s",
-		token:    func() string { return token }, http: &own,
+		token:    func() string { return token }, http: channels.HTTPClient(hc),
 	}, nil
-}
-
-// newTransport has time-outs on every phase but the wait for an answer, which the context bounds. Idle
-// connections go before the server drops them: a request on a dropped one may or may not have arrived.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		IdleConnTimeout:     30 * time.Second,
-		MaxIdleConnsPerHost: 8,
-		ForceAttemptHTTP2:   true,
-	}
 }
 
 // call makes one call and decodes its result into out, unless that is nil. Its error is a *callError.

@@ -29,7 +29,7 @@ func TestPress(t *testing.T) {
 		r.start()
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes", "no")})
 		m := r.srv.Sent(dm)[0]
-		r.sink.setPress(func(p channels.Press) (channels.PressOutcome, error) {
+		r.sink.OnPress(func(_ context.Context, p channels.Press) (channels.PressOutcome, error) {
 			if r.srv.Answered(p.ID).Done {
 				t.Error("answered before it was settled")
 			}
@@ -41,7 +41,7 @@ func TestPress(t *testing.T) {
 		}
 		synctest.Wait()
 		want := channels.Press{Input: "in0001", Reply: "yes", Step: 3, From: "telegram:42", Conversation: conversation(dm), ID: id, Lang: "de"}
-		if got := r.sink.pressed(); len(got) != 1 || got[0] != want {
+		if got := r.sink.Pressed(); len(got) != 1 || got[0] != want {
 			t.Errorf("pressed %+v, want %+v", got, want)
 		}
 		if a := r.srv.Answered(id); !a.Done || !strings.Contains(a.Text, "Ben") || a.Alert {
@@ -58,7 +58,7 @@ func TestPressNotStored(t *testing.T) {
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes")})
 		m := r.srv.Sent(dm)[0]
 		for line, want := range map[string]string{"": unstored, "Das ging nicht.": "Das ging nicht."} {
-			r.sink.setPress(func(channels.Press) (channels.PressOutcome, error) {
+			r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
 				return channels.PressOutcome{Line: line}, errors.New("disk full")
 			})
 			id, err := r.srv.Press(ana, dm, m.ID, "YES")
@@ -90,18 +90,18 @@ func TestPressOddities(t *testing.T) {
 				t.Errorf("%q: answer %+v", data, a)
 			}
 		}
-		if n := len(r.sink.pressed()); n != 0 {
+		if n := len(r.sink.Pressed()); n != 0 {
 			t.Errorf("%d forged presses got through", n)
 		}
 		late := r.srv.PressData(ana, dm, 9999, "in0001:0:yes") // of a message too old to be told
 		r.srv.Outlive(late)
 		synctest.Wait()
-		if got := r.sink.pressed(); len(got) != 1 || got[0].Input != "in0001" {
+		if got := r.sink.Pressed(); len(got) != 1 || got[0].Input != "in0001" {
 			t.Errorf("pressed %+v", got)
 		}
 		r.srv.Say(ana, dm, "goes on")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "goes on" {
+		if got := r.sink.Texts(); got != "goes on" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -113,8 +113,8 @@ func TestPressAtShutdown(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.send(dm, render.Part{Text: "Delete?", Buttons: buttons("yes")})
-		r.sink.setPress(func(channels.Press) (channels.PressOutcome, error) {
-			r.cancel()
+		r.sink.OnPress(func(context.Context, channels.Press) (channels.PressOutcome, error) {
+			r.Cancel()
 			return channels.PressOutcome{}, context.Canceled
 		})
 		id, err := r.srv.Press(ana, dm, r.srv.Sent(dm)[0].ID, "YES")

@@ -81,7 +81,7 @@ func (a *Adapter) unmask(ctx context.Context, m *message) {
 	p.AddNonZero64("message_thread_id", m.topic())
 	within, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
-	over, err := a.pace.turn(within, m.Chat.ID)
+	over, err := a.pace.Turn(within, paceKey(m.Chat.ID))
 	if err == nil && over == 0 {
 		err = a.api.call(within, "sendMessage", p, nil)
 	}

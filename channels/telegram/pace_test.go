@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -42,22 +41,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// All together stay below thirty a second.
-func TestPaceOfAll(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPacer(time.Now)
-		began := time.Now()
-		for chat := range int64(100) {
-			if over, err := p.turn(context.Background(), chat+1); over > 0 || err != nil {
-				t.Fatal(over, err)
-			}
-		}
-		if d := time.Since(began); d < 2*time.Second || d > 3*time.Second {
-			t.Errorf("100 chats took %v", d)
-		}
-	})
-}
-
 // A 429 holds its chat alone: sends there come back at once and say when, without a call.
 func TestPaceHeldByRateLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -76,45 +59,5 @@ func TestPaceHeldByRateLimit(t *testing.T) {
 		r.send(bens, part("x"))
 		after(40 * time.Second)
 		r.send(dm, part("x"))
-	})
-}
-
-// Who waits for their turn stops with their context; who would wait long is told when instead.
-func TestPaceEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPacer(time.Now)
-		for range groupBurst {
-			if d, over := p.reserve(-1); d > 0 || over > 0 {
-				t.Fatal(d, over)
-			}
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		began := time.Now()
-		if _, err := p.turn(ctx, -1); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
-			t.Errorf("turn ended with %v after %v", err, time.Since(began))
-		}
-		p.reserve(-1)
-		if over, err := p.turn(context.Background(), -1); over <= longestWait || err != nil {
-			t.Errorf("over %v, %v", over, err)
-		}
-	})
-}
-
-// Chats that are quiet are forgotten, those that are held are not.
-func TestPaceForgets(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPacer(time.Now)
-		p.hold(7, 24*time.Hour)
-		for chat := range int64(3 * keptChats) {
-			p.hold(100+chat, time.Millisecond)
-			after(time.Second)
-		}
-		if n := len(p.chats); n > keptChats {
-			t.Errorf("%d chats are kept", n)
-		}
-		if !p.held(7) {
-			t.Error("a held chat was forgotten")
-		}
 	})
 }

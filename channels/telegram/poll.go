@@ -22,7 +22,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 	b := newBacklog(func(u update) error { return a.handle(ctx, sink, u) }, a.log)
 	defer b.wait()
 	defer stop()
-	var rest backoff
+	var rest channels.Backoff
 	rival := false
 	for {
 		b.settle(ctx, stuckPause)
@@ -35,7 +35,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 				a.log.Info("telegram: polling works again")
 			}
 			rival = false
-			rest.reset()
+			rest.Reset()
 			a.setReady(nil)
 			b.take(ctx, raw)
 			continue
@@ -44,7 +44,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 			return fatal
 		}
 		a.setReady(err)
-		d := max(rest.pause(), wanted(err))
+		d := max(rest.Pause(), wanted(err))
 		switch {
 		case webhookSet(err):
 			a.log.Warn("telegram: a webhook was set meanwhile: another instance may be running", "err", err)
@@ -57,7 +57,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 		case !conflict(err):
 			a.log.Warn("telegram: polling failed, trying again", "after", d.Round(time.Millisecond), "err", err)
 		}
-		if err := sleep(ctx, d); err != nil {
+		if err := channels.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -79,13 +79,12 @@ func (a *Adapter) getUpdates(ctx context.Context, offset int64) ([]json.RawMessa
 type backlog struct {
 	handle func(update) error
 	log    logger
-	work   sync.WaitGroup
+	lanes  channels.Lanes[int64]
 
 	mu      sync.Mutex
 	order   []*pending // as received, from the first that is not done
 	known   map[int64]*pending
-	next    int64 // the offset once all is done
-	lanes   map[int64][]*pending
+	next    int64         // the offset once all is done
 	changed chan struct{} // closed and replaced when something is done
 }
 
@@ -101,8 +100,7 @@ type pending struct {
 
 func newBacklog(handle func(update) error, log logger) *backlog {
 	return &backlog{
-		handle: handle, log: log, known: map[int64]*pending{}, lanes: map[int64][]*pending{},
-		changed: make(chan struct{}),
+		handle: handle, log: log, known: map[int64]*pending{}, changed: make(chan struct{}),
 	}
 }
 
@@ -139,51 +137,25 @@ func (b *backlog) take(ctx context.Context, raw []json.RawMessage) {
 			p.done = true
 			continue
 		}
-		b.enqueue(ctx, p)
+		b.lanes.Put(p.chatID(), func() { b.do(ctx, p) })
 	}
 	b.trim()
 }
 
-func (b *backlog) enqueue(ctx context.Context, p *pending) {
-	lane := p.chatID()
-	b.lanes[lane] = append(b.lanes[lane], p)
-	if len(b.lanes[lane]) == 1 {
-		b.work.Go(func() { b.drain(ctx, lane) })
+// do handles an update, and marks it done unless ctx ended first.
+func (b *backlog) do(ctx context.Context, p *pending) {
+	if !b.insist(ctx, p) {
+		return
 	}
-}
-
-// drain handles a lane until it is empty or ctx ends.
-func (b *backlog) drain(ctx context.Context, lane int64) {
-	for more := true; more; {
-		b.mu.Lock()
-		p := b.lanes[lane][0]
-		b.mu.Unlock()
-		if !b.insist(ctx, p) {
-			return
-		}
-		more = b.handled(lane, p)
-	}
-}
-
-// handled takes an update off its lane and reports whether others stand behind it. A lane that is empty is
-// gone in the same step, so that the next update begins a new one.
-func (b *backlog) handled(lane int64, p *pending) (more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p.done = true
-	rest := b.lanes[lane][1:]
-	if more = len(rest) > 0; more {
-		b.lanes[lane] = rest
-	} else {
-		delete(b.lanes, lane)
-	}
 	b.trim()
-	return more
 }
 
 // insist handles an update until that works; false if ctx ended first.
 func (b *backlog) insist(ctx context.Context, p *pending) bool {
-	var rest backoff
+	var rest channels.Backoff
 	for {
 		if ctx.Err() != nil {
 			return false
@@ -195,9 +167,9 @@ func (b *backlog) insist(ctx context.Context, p *pending) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		d := rest.pause()
+		d := rest.Pause()
 		b.log.Warn("telegram: an update was not taken, trying again", "update", p.ID, "after", d.Round(time.Millisecond), "err", err)
-		if sleep(ctx, d) != nil {
+		if channels.Sleep(ctx, d) != nil {
 			return false
 		}
 	}
@@ -235,4 +207,4 @@ func (b *backlog) settle(ctx context.Context, limit time.Duration) {
 }
 
 // wait returns once no lane is worked on.
-func (b *backlog) wait() { b.work.Wait() }
+func (b *backlog) wait() { b.lanes.Wait() }

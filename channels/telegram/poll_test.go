@@ -30,7 +30,7 @@ func TestPollHandsOverAndConfirms(t *testing.T) {
 			ID: fmt.Sprintf("42:%d", id), Conversation: "ops|tg|42", From: "telegram:42", Text: "yes",
 			Order: uint64(id), SentAt: time.Now().UTC(), Addressed: true, Lang: "de",
 		}
-		got := r.only()
+		got := r.sink.Only(t)
 		if got.ID != want.ID || got.Conversation != want.Conversation || got.From != want.From || got.Text != want.Text ||
 			got.Order != want.Order || !got.SentAt.Equal(want.SentAt) || !got.Addressed || got.Shared || got.Lang != "de" {
 			t.Errorf("message %+v, want %+v", got, want)
@@ -41,7 +41,7 @@ func TestPollHandsOverAndConfirms(t *testing.T) {
 		if err := r.a.Ready(); err != nil {
 			t.Errorf("not ready: %v", err)
 		}
-		if err := r.stop(); err != nil {
+		if err := r.Stop(); err != nil {
 			t.Errorf("Run returned %v at the end of its context", err)
 		}
 		if r.a.Ready() == nil {
@@ -78,7 +78,7 @@ func TestPollRetriesAFailingChatInOrder(t *testing.T) {
 		r := newRig(t)
 		var broken atomic.Bool
 		broken.Store(true)
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if broken.Load() && m.From == "telegram:42" {
 				return errors.New("disk full")
 			}
@@ -91,7 +91,7 @@ func TestPollRetriesAFailingChatInOrder(t *testing.T) {
 		after(10 * time.Second)
 		r.srv.Say(ben, bens, "again") // arrives although older updates are not confirmed
 		after(10 * time.Second)
-		if got := r.sink.texts(); got != "hello|again" {
+		if got := r.sink.Texts(); got != "hello|again" {
 			t.Fatalf("handed over %q, want Ben's alone", got)
 		}
 		if n := len(r.srv.Confirmed()); n != 0 {
@@ -99,7 +99,7 @@ func TestPollRetriesAFailingChatInOrder(t *testing.T) {
 		}
 		broken.Store(false)
 		after(time.Minute)
-		if got := r.sink.texts(); got != "hello|again|one|two" {
+		if got := r.sink.Texts(); got != "hello|again|one|two" {
 			t.Errorf("handed over %q", got)
 		}
 		if p := r.srv.Pending(); len(p) != 0 {
@@ -116,17 +116,17 @@ func TestPollCrashBetweenHandleAndConfirm(t *testing.T) {
 		r.srv.Fail("getUpdates", telegramtest.Fault{Hang: true}) // the poll after the next, which would confirm
 		r.srv.Say(ana, dm, "/cancel")
 		synctest.Wait()
-		first := r.only()
+		first := r.sink.Only(t)
 		if first.Command != "cancel" || first.Text != "/cancel" {
 			t.Errorf("command %q, text %q", first.Command, first.Text)
 		}
-		r.stop() // dies before it could confirm
+		r.Stop() // dies before it could confirm
 		if n := len(r.srv.Pending()); n != 1 {
 			t.Fatalf("%d updates pending, want 1", n)
 		}
 		r.a = again(t, r)
 		r.start()
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 2 || got[0].ID != got[1].ID || got[0].Conversation != got[1].Conversation {
 			t.Fatalf("redelivered as %+v", got)
 		}
@@ -153,7 +153,7 @@ func TestPollBacklog(t *testing.T) {
 		id := r.srv.Say(ana, dm, "yes")
 		after(2 * time.Minute)
 		r.start()
-		got := r.only()
+		got := r.sink.Only(t)
 		if !got.SentAt.Equal(said) || got.Order != uint64(id) {
 			t.Errorf("sent at %v order %d, want %v %d", got.SentAt, got.Order, said, id)
 		}
@@ -178,7 +178,7 @@ func TestPollSkipsWhatItCannotRead(t *testing.T) {
 		r.srv.RawUpdate(`{"update_id":"%d"}`)
 		r.srv.Say(ana, dm, "after it")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "after it" {
+		if got := r.sink.Texts(); got != "after it" {
 			t.Errorf("handed over %q", got)
 		}
 		if p := r.srv.Pending(); len(p) != 0 {
@@ -200,7 +200,7 @@ func TestPollConflict(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		after(30 * time.Second)
-		if got := r.sink.texts(); got != "yes" {
+		if got := r.sink.Texts(); got != "yes" {
 			t.Fatalf("handed over %q after %v", got, time.Since(began))
 		}
 		if n := strings.Count(r.log.String(), "second instance"); n != 1 {
@@ -234,7 +234,7 @@ func TestPollTwoInstances(t *testing.T) {
 		after(time.Minute)
 		r.srv.Say(ana, dm, "yes")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "yes" {
+		if got := r.sink.Texts(); got != "yes" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -249,11 +249,9 @@ func TestPollBadToken(t *testing.T) {
 					r.srv.Fail(method, f)
 					r.start()
 					var p *channels.Permanent
-					if err := <-r.ended; !errors.As(err, &p) || p.Channel != "tg" || !strings.Contains(p.Hint, "botToken") {
+					if err := r.Result(); !errors.As(err, &p) || p.Channel != "tg" || !strings.Contains(p.Hint, "botToken") {
 						t.Errorf("Run returned %v", err)
 					}
-					r.cancel()
-					r.cancel = nil
 				})
 			})
 		}
@@ -269,9 +267,9 @@ func TestPollFailures(t *testing.T) {
 	}{
 		{"rate limit", telegramtest.Fault{Status: 429, RetryAfter: 17}, 17 * time.Second},
 		{"rate limit of a proxy", telegramtest.Fault{Status: 429, RetryAfter: 9, Body: "<html>slow down</html>"}, 9 * time.Second},
-		{"server error", telegramtest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, firstPause / 2},
-		{"broken connection", telegramtest.Fault{Reset: true}, firstPause / 2},
-		{"answer of another kind", telegramtest.Fault{Status: 200, Body: "<html>welcome</html>"}, firstPause / 2},
+		{"server error", telegramtest.Fault{Status: 502, Body: "<html>bad gateway</html>"}, channels.FirstPause / 2},
+		{"broken connection", telegramtest.Fault{Reset: true}, channels.FirstPause / 2},
+		{"answer of another kind", telegramtest.Fault{Status: 200, Body: "<html>welcome</html>"}, channels.FirstPause / 2},
 		{"hang", telegramtest.Fault{Hang: true}, 30 * time.Second},
 	}
 	for _, method := range []string{"getMe", "getUpdates"} {
@@ -284,7 +282,7 @@ func TestPollFailures(t *testing.T) {
 					r.start()
 					r.srv.Say(ana, dm, "yes")
 					after(2 * time.Minute)
-					if got := r.sink.texts(); got != "yes" {
+					if got := r.sink.Texts(); got != "yes" {
 						t.Fatalf("handed over %q", got)
 					}
 					calls := r.srv.Calls(method)
@@ -307,7 +305,7 @@ func TestPollNeedsLittle(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "yes" {
+		if got := r.sink.Texts(); got != "yes" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -318,13 +316,13 @@ func TestPollRemovesAWebhookLater(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, byWebhook)
 		r.start()
-		r.stop()
+		r.Stop()
 		r.srv.Say(ana, dm, "meanwhile")
 		r.a.webhook = false
 		r.srv.Fail("getWebhookInfo", telegramtest.Fault{Status: 502})
 		r.start()
 		after(10 * time.Second)
-		if got := r.sink.texts(); got != "meanwhile" {
+		if got := r.sink.Texts(); got != "meanwhile" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -343,7 +341,7 @@ func TestPollIDsJump(t *testing.T) {
 				r.srv.Say(ana, dm, "after")
 				r.srv.Say(ana, dm, "and on")
 				after(time.Minute)
-				if got := r.sink.texts(); got != "before|after|and on" {
+				if got := r.sink.Texts(); got != "before|after|and on" {
 					t.Errorf("handed over %q", got)
 				}
 				if p := r.srv.Pending(); len(p) != 0 {
@@ -359,12 +357,12 @@ func TestPollRemovesAWebhook(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, func(_ *telegramtest.Config, c *Config) { c.Webhook = true })
 		r.start()
-		r.stop()
+		r.Stop()
 		r.srv.Say(ana, dm, "meanwhile")
 		r.a.webhook = false
 		r.start()
 		after(time.Second)
-		if got := r.sink.texts(); got != "meanwhile" {
+		if got := r.sink.Texts(); got != "meanwhile" {
 			t.Errorf("handed over %q", got)
 		}
 		if log := r.log.String(); !strings.Contains(log, "removed a webhook") || strings.Contains(log, "/channels/tg") {
@@ -386,7 +384,7 @@ func TestRunEndsPromptly(t *testing.T) {
 			r.start()
 		},
 		"failing store": func(r *rig) {
-			r.sink.setRefuse(func(core.Message) error { return errors.New("no") })
+			r.sink.Refuse(func(core.Message) error { return errors.New("no") })
 			r.start()
 			r.srv.Say(ana, dm, "hi")
 			after(20 * time.Second)
@@ -398,7 +396,7 @@ func TestRunEndsPromptly(t *testing.T) {
 				r := newRig(t)
 				prepare(r)
 				began := time.Now()
-				if err := r.stop(); err != nil {
+				if err := r.Stop(); err != nil {
 					t.Errorf("Run returned %v", err)
 				}
 				if d := time.Since(began); d > 0 {
@@ -421,7 +419,7 @@ func TestPollKeepsOrder(t *testing.T) {
 		}
 		r.start()
 		after(time.Second)
-		if got := strings.Split(r.sink.texts(), "|"); !slices.Equal(got, want) {
+		if got := strings.Split(r.sink.Texts(), "|"); !slices.Equal(got, want) {
 			t.Errorf("handed over %v", got)
 		}
 	})

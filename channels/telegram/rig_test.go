@@ -1,19 +1,13 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"flag"
-	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
 	"parley/core"
 	"parley/render"
@@ -33,12 +27,19 @@ type rig struct {
 	t    *testing.T
 	srv  *telegramtest.Server
 	a    *Adapter
-	sink *sink
-	log  *logBuffer
+	sink *channeltest.Sink
+	log  *channeltest.Log
 
-	cancel context.CancelFunc
-	ended  chan error
+	channeltest.Runner
 }
+
+// Short names for what every platform's tests share.
+var (
+	bubble  = channeltest.Bubble
+	after   = channeltest.After
+	sendErr = channeltest.SendError
+	printed = channeltest.Printed
+)
 
 type rigOption func(*telegramtest.Config, *Config)
 
@@ -47,11 +48,11 @@ func hearsAll(s *telegramtest.Config, _ *Config) { s.HearsAll = true }
 // newRig makes both ends. It belongs into a synctest bubble.
 func newRig(t *testing.T, options ...rigOption) *rig {
 	t.Helper()
-	r := &rig{t: t, sink: &sink{}, log: &logBuffer{}}
+	r := &rig{t: t, sink: &channeltest.Sink{Copies: true}, log: &channeltest.Log{}}
 	sc := telegramtest.Config{}
 	cfg := Config{
 		Name: "tg", Agent: "ops", APIURL: "http://api.test", PublicURL: "https://bot.test",
-		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: r.log.Logger(),
 	}
 	for _, o := range options {
 		o(&sc, &cfg)
@@ -63,7 +64,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	r.a = mustNew(t, cfg)
 	r.srv.Private(ana)
 	r.srv.Private(ben)
-	t.Cleanup(func() { r.stop(); r.srv.Close() })
+	t.Cleanup(func() { r.Stop(); r.srv.Close() })
 	return r
 }
 
@@ -84,37 +85,7 @@ func mustNew(t *testing.T, cfg Config) *Adapter {
 }
 
 // start runs the adapter and waits until it stands still.
-func (r *rig) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel, r.ended = cancel, make(chan error, 1)
-	ended := r.ended
-	go func() { ended <- r.a.Run(ctx, r.sink) }()
-	synctest.Wait()
-}
-
-// stop ends Run and returns what it returned.
-func (r *rig) stop() error {
-	if r.cancel == nil {
-		return nil
-	}
-	r.cancel()
-	r.cancel = nil
-	return <-r.ended
-}
-
-// after lets time pass and everything settle.
-func after(d time.Duration) {
-	t := time.NewTimer(d)
-	<-t.C
-	synctest.Wait()
-}
-
-// bubble runs f in virtual time.
-func bubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, f)
-}
+func (r *rig) start() { r.Start(r.a, r.sink) }
 
 // send sends a text and fails the test where that fails.
 func (r *rig) send(at telegramtest.Where, part render.Part) channels.Sent {
@@ -132,110 +103,6 @@ func to(at telegramtest.Where) channels.Target {
 
 func conversation(at telegramtest.Where) core.ConversationID {
 	return core.NewConversation("ops", "tg", placeOf(at.Chat, at.Topic))
-}
-
-// sink keeps what it is handed. Refuse, if set, decides each message before it is kept.
-type sink struct {
-	mu       sync.Mutex
-	refuse   func(core.Message) error
-	press    func(channels.Press) (channels.PressOutcome, error)
-	messages []core.Message
-	presses  []channels.Press
-}
-
-func (s *sink) Message(_ context.Context, m core.Message) error {
-	s.mu.Lock()
-	refuse := s.refuse
-	s.mu.Unlock()
-	if refuse != nil {
-		if err := refuse(m); err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.messages = append(s.messages, m)
-	return nil
-}
-
-func (s *sink) Press(_ context.Context, p channels.Press) (channels.PressOutcome, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.presses = append(s.presses, p)
-	if s.press != nil {
-		return s.press(p)
-	}
-	return channels.PressOutcome{}, nil
-}
-
-func (s *sink) setRefuse(f func(core.Message) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuse = f
-}
-
-func (s *sink) setPress(f func(channels.Press) (channels.PressOutcome, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.press = f
-}
-
-func (s *sink) got() []core.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]core.Message(nil), s.messages...)
-}
-
-func (s *sink) pressed() []channels.Press {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]channels.Press(nil), s.presses...)
-}
-
-// texts joins what was said, for comparing.
-func (s *sink) texts() string {
-	var out []string
-	for _, m := range s.got() {
-		out = append(out, m.Text)
-	}
-	return strings.Join(out, "|")
-}
-
-// only is the one message that was handed in.
-func (r *rig) only() core.Message {
-	r.t.Helper()
-	got := r.sink.got()
-	if len(got) != 1 {
-		r.t.Fatalf("the sink has %d messages, want 1: %+v", len(got), got)
-	}
-	return got[0]
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// sendErr asserts that err is a *channels.SendError.
-func sendErr(t *testing.T, err error) *channels.SendError {
-	t.Helper()
-	var e *channels.SendError
-	if !errors.As(err, &e) {
-		t.Fatalf("error %v (%T), want a *channels.SendError", err, err)
-	}
-	return e
 }
 
 // part is a part of text alone.

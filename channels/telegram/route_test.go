@@ -22,7 +22,7 @@ func TestTopicStaysTogether(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, topic, "@relay_bot deploy")
 		synctest.Wait()
-		m := r.only()
+		m := r.sink.Only(t)
 		if m.Conversation != conversation(topic) || m.ReplyTo != "" || !m.Shared || !m.Addressed || m.Text != "deploy" {
 			t.Fatalf("message %+v", m)
 		}
@@ -40,10 +40,10 @@ func TestTopicStaysTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := r.sink.got()[1]; got.ReplyTo != sent.Message || got.Conversation != m.Conversation || !got.Addressed {
+		if got := r.sink.Got()[1]; got.ReplyTo != sent.Message || got.Conversation != m.Conversation || !got.Addressed {
 			t.Errorf("the reply %+v is not bound to %s", got, sent.Message)
 		}
-		if got := r.sink.pressed()[0]; got.Conversation != m.Conversation {
+		if got := r.sink.Pressed()[0]; got.Conversation != m.Conversation {
 			t.Errorf("pressed in %s", got.Conversation)
 		}
 		if err := r.a.Edit(context.Background(), channels.Target{Place: place}, sent.Message, part("Approved")); err != nil {
@@ -71,7 +71,7 @@ func TestTopicOfADirectChat(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, topic, "deploy")
 		synctest.Wait()
-		m := r.only()
+		m := r.sink.Only(t)
 		if m.Conversation != conversation(topic) || m.Shared || !m.Addressed || m.ReplyTo != "" {
 			t.Fatalf("message %+v", m)
 		}
@@ -97,7 +97,7 @@ func TestMessagesWithoutText(t *testing.T) {
 		r.srv.Say(ana, dm, "yes", telegramtest.Field("photo", photo))
 		r.srv.Say(ana, dm, "", telegramtest.Field("pinned_message", map[string]any{"message_id": 1, "chat": map[string]any{"id": 42}}))
 		synctest.Wait()
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 6 {
 			t.Fatalf("%d messages, want 5 without text and one with a caption", len(got))
 		}
@@ -120,10 +120,10 @@ func TestDuplicateDeliveriesShareAnIdentity(t *testing.T) {
 			after(time.Minute)
 		}
 		ids := map[string]bool{}
-		for _, m := range r.sink.got() {
+		for _, m := range r.sink.Got() {
 			ids[m.ID+string(m.Conversation)] = true
 		}
-		if len(r.sink.got()) != 3 || len(ids) != 1 {
+		if len(r.sink.Got()) != 3 || len(ids) != 1 {
 			t.Errorf("identities %v", ids)
 		}
 	})
@@ -145,10 +145,10 @@ func TestBotsNeverAnswer(t *testing.T) {
 		r.srv.PressData(bot, group, prompt, "in0001:0:yes")
 		r.srv.Raw("channel_post", map[string]any{"message_id": 1, "chat": map[string]any{"id": -100500, "type": "channel"}, "text": "yes"}, -100500)
 		synctest.Wait()
-		if got := r.sink.got(); len(got) != 0 {
+		if got := r.sink.Got(); len(got) != 0 {
 			t.Errorf("got through: %+v", got)
 		}
-		if got := r.sink.pressed(); len(got) != 0 {
+		if got := r.sink.Pressed(); len(got) != 0 {
 			t.Errorf("pressed: %+v", got)
 		}
 	})
@@ -163,7 +163,7 @@ func TestAnonymousAdminIsRefusedWithAHint(t *testing.T) {
 		r.srv.SayAnonymously(group, "yes")
 		r.srv.SayAnonymously(group, "yes!")
 		synctest.Wait()
-		if got := r.sink.got(); len(got) != 0 {
+		if got := r.sink.Got(); len(got) != 0 {
 			t.Errorf("got through: %+v", got)
 		}
 		hints := r.srv.Sent(group)
@@ -177,7 +177,7 @@ func TestAnonymousAdminIsRefusedWithAHint(t *testing.T) {
 			r.srv.Say(telegramtest.User{ID: channelBot, IsBot: true}, other, "yes", telegramtest.Field("sender_chat", map[string]any{"id": -100900, "type": "channel"}))
 			synctest.Wait()
 		}
-		if len(r.srv.Sent(other)) != 1 || len(r.sink.got()) != 0 {
+		if len(r.srv.Sent(other)) != 1 || len(r.sink.Got()) != 0 {
 			t.Errorf("%d hints", len(r.srv.Sent(other)))
 		}
 		// Their press is that of a real person.
@@ -186,7 +186,7 @@ func TestAnonymousAdminIsRefusedWithAHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := r.sink.pressed(); len(got) != 1 || got[0].From != "telegram:42" {
+		if got := r.sink.Pressed(); len(got) != 1 || got[0].From != "telegram:42" {
 			t.Errorf("pressed %+v", got)
 		}
 	})
@@ -202,7 +202,7 @@ func TestEditsNeverAnswer(t *testing.T) {
 		r.send(dm, part("Delete?"))
 		r.srv.Edit(dm, id, "yes")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "hmm" {
+		if got := r.sink.Texts(); got != "hmm" {
 			t.Errorf("handed over %q", got)
 		}
 		if p := r.srv.Pending(); len(p) != 0 {
@@ -224,10 +224,10 @@ func TestPrivacyMode(t *testing.T) {
 		r.srv.Say(ana, group, "/cancel@relay_bot")
 		r.srv.Say(ana, group, "/cancel@other_bot")
 		synctest.Wait()
-		if got := r.sink.texts(); got != "yes one|yes two|/cancel" {
+		if got := r.sink.Texts(); got != "yes one|yes two|/cancel" {
 			t.Errorf("handed over %q", got)
 		}
-		for _, m := range r.sink.got() {
+		for _, m := range r.sink.Got() {
 			if !m.Addressed || !m.Shared || m.Conversation != conversation(group) {
 				t.Errorf("message %+v", m)
 			}
@@ -245,7 +245,7 @@ func TestWordsBehindACommandMakeItText(t *testing.T) {
 		}
 		synctest.Wait()
 		for i, want := range []string{"", "", "cancel", "start"} {
-			if got := r.sink.got()[i].Command; got != want {
+			if got := r.sink.Got()[i].Command; got != want {
 				t.Errorf("message %d is the command %q, want %q", i, got, want)
 			}
 		}

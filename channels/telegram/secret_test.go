@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
 	"parley/render"
 )
@@ -21,26 +21,7 @@ import (
 func leak(a *Adapter, s string) string {
 	token := a.api.token()
 	_, half, _ := strings.Cut(token, ":")
-	for _, secret := range []string{token, url.PathEscape(token), url.QueryEscape(token), half, a.secret()} {
-		if strings.Contains(s, secret) {
-			return secret
-		}
-	}
-	return ""
-}
-
-// every form in which a value is printed or sent on.
-func printed(v any) string {
-	s := fmt.Sprintf("%v %+v %#v %s %q", v, v, v, v, v)
-	if raw, err := json.Marshal(v); err == nil {
-		s += string(raw)
-	}
-	if err, ok := v.(error); ok {
-		for err = errors.Unwrap(err); err != nil; err = errors.Unwrap(err) {
-			s += fmt.Sprintf(" %v %+v %#v", err, err, err)
-		}
-	}
-	return s
+	return channeltest.Leak(s, token, half, a.secret())
 }
 
 // No error, log line or printed value holds the token or the webhook secret, whatever goes wrong.
@@ -70,12 +51,8 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				r.start()
 				after(5 * time.Minute)
 				seen.WriteString(printed(r.a.Ready()))
-				select {
-				case err := <-r.ended:
+				if err, over := r.Over(); over {
 					seen.WriteString(printed(err))
-					r.cancel()
-					r.cancel = nil
-				default:
 				}
 				if s := leak(r.a, seen.String()); s != "" {
 					t.Errorf("an error holds %s:\n%s", s, seen.String())

@@ -99,7 +99,7 @@ func (a *Adapter) deliver(ctx context.Context, chat, topic int64, call func(out 
 
 // await waits for the chat's turn.
 func (a *Adapter) await(ctx context.Context, chat int64) error {
-	over, err := a.pace.turn(ctx, chat)
+	over, err := a.pace.Turn(ctx, paceKey(chat))
 	switch {
 	case err != nil:
 		return &channels.SendError{Err: fmt.Errorf("telegram: not sent: %w", err)}
@@ -177,7 +177,7 @@ func (a *Adapter) Typing(ctx context.Context, to channels.Target) error {
 	if err != nil {
 		return &channels.SendError{Permanent: true, Err: err}
 	}
-	if a.pace.held(chat) {
+	if a.pace.Held(paceKey(chat)) {
 		return nil
 	}
 	p := tgbotapi.Params{"action": "typing"}
@@ -200,7 +200,7 @@ func (a *Adapter) sendError(chat, topic int64, err error) error {
 	switch {
 	case e.Code == 429:
 		out.After = max(e.RetryAfter, time.Second)
-		a.pace.hold(chat, out.After)
+		a.pace.Hold(paceKey(chat), out.After)
 	case e.MigrateTo != 0:
 		a.log.Info("telegram: the group became a supergroup", "from", chat, "to", e.MigrateTo)
 		out.Moved = placeOf(e.MigrateTo, 0)

@@ -173,7 +173,7 @@ func TestSendMoved(t *testing.T) {
 		}
 		r.send(super, part("hi"))
 		r.start()
-		if n := len(r.sink.got()); n != 0 {
+		if n := len(r.sink.Got()); n != 0 {
 			t.Errorf("%d service messages reached the sink", n)
 		}
 		if !strings.Contains(r.log.String(), "became a supergroup") {
@@ -271,7 +271,7 @@ func TestTyping(t *testing.T) {
 		if err := r.a.Typing(context.Background(), to(dm)); err != nil || r.srv.Typing(42) != 1 {
 			t.Errorf("typing: %v", err)
 		}
-		r.a.pace.hold(42, time.Minute)
+		r.a.pace.Hold("42", time.Minute)
 		if err := r.a.Typing(context.Background(), to(dm)); err != nil || r.srv.Typing(42) != 1 {
 			t.Errorf("typing in a chat that is to be left alone: %v", err)
 		}
@@ -291,7 +291,7 @@ func TestSendOverLoopback(t *testing.T) {
 	}
 	defer srv.Close()
 	srv.Private(ana)
-	tr := newTransport()
+	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
 	a := mustNew(t, Config{Name: "tg", Agent: "ops", Token: srv.Token(), APIURL: srv.URL + "/", Client: &http.Client{Transport: tr}})
 	srv.Fail("sendMessage", telegramtest.Fault{Reset: true, Applied: true})

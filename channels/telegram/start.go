@@ -3,7 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/url"
 	"strings"
 	"time"
@@ -12,24 +11,6 @@ import (
 
 	"parley/channels"
 )
-
-// How long a failed call that receives waits before the next: from a second, twice as long each time.
-const (
-	firstPause = time.Second
-	lastPause  = 30 * time.Second
-)
-
-// backoff is the growing pause between tries.
-type backoff struct{ next time.Duration }
-
-// pause is how long to wait now: between half and all of the step, so that many bots do not come back at once.
-func (b *backoff) pause() time.Duration {
-	step := max(b.next, firstPause)
-	b.next = min(2*step, lastPause)
-	return step/2 + rand.N(step/2)
-}
-
-func (b *backoff) reset() { b.next = 0 }
 
 // start learns who the bot is and sets up how its updates arrive. It tries until it can, or ctx ends, or only
 // the operator can help.
@@ -52,7 +33,7 @@ func (a *Adapter) start(ctx context.Context) error {
 
 // insist calls f until it works.
 func (a *Adapter) insist(ctx context.Context, what string, f func(context.Context) error) error {
-	var b backoff
+	var b channels.Backoff
 	for {
 		err := f(ctx)
 		if err == nil {
@@ -64,10 +45,10 @@ func (a *Adapter) insist(ctx context.Context, what string, f func(context.Contex
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		d := max(b.pause(), wanted(err))
+		d := max(b.Pause(), wanted(err))
 		a.setReady(err)
 		a.log.Warn("telegram: could not "+what+", trying again", "after", d.Round(time.Millisecond), "err", err)
-		if err := sleep(ctx, d); err != nil {
+		if err := channels.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,7 @@ type Adapter struct {
 	secret  func() string // hidden from reflection and %v
 	timeout time.Duration
 	places  []core.Place
-	pace    *pacer
+	pace    *channels.Pacer
 	gate    gate
 	hinted  sync.Map // chat id to true: told that anonymity is in the way
 

@@ -24,19 +24,13 @@ type gate struct {
 	ctx   context.Context // nil: closed
 	sink  channels.Sink
 	in    sync.WaitGroup
-	lanes map[int64]*lane
-}
-
-// lane is one chat: a request holds it while it is handled, others wait.
-type lane struct {
-	turn    chan struct{} // holds one token while free
-	holders int
+	order channels.Turnstile[int64] // the requests of a chat, one after another
 }
 
 func (g *gate) open(ctx context.Context, sink channels.Sink) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ctx, g.sink, g.lanes = ctx, sink, map[int64]*lane{}
+	g.ctx, g.sink = ctx, sink
 }
 
 // shut lets nobody in any more and waits for those inside, whose context has ended.
@@ -56,33 +50,6 @@ func (g *gate) enter() (context.Context, channels.Sink, bool) {
 	}
 	g.in.Add(1)
 	return g.ctx, g.sink, true
-}
-
-// hold waits for the chat's lane; free gives it back.
-func (g *gate) hold(ctx context.Context, chat int64) (free func(), err error) {
-	g.mu.Lock()
-	l := g.lanes[chat]
-	if l == nil {
-		l = &lane{turn: make(chan struct{}, 1)}
-		l.turn <- struct{}{}
-		g.lanes[chat] = l
-	}
-	l.holders++
-	g.mu.Unlock()
-	leave := func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if l.holders--; l.holders == 0 && g.lanes[chat] == l {
-			delete(g.lanes, chat)
-		}
-	}
-	select {
-	case <-l.turn:
-		return func() { l.turn <- struct{}{}; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
-	}
 }
 
 // serve lets Handler work until ctx ends.
@@ -145,12 +112,12 @@ func (a *Adapter) admit(w http.ResponseWriter, r *http.Request, u update) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(running, cancel)()
-	free, err := a.gate.hold(ctx, u.chatID())
+	ticket, err := a.gate.order.Enter(ctx, u.chatID())
 	if err != nil {
 		later(w, "not now")
 		return
 	}
-	defer free()
+	defer a.gate.order.Leave(u.chatID(), ticket, nil)
 	if err := a.handle(ctx, sink, u); err != nil {
 		a.log.Warn("telegram: an update was not taken, Telegram brings it again", "update", u.ID, "err", err)
 		later(w, "not stored")
@@ -159,6 +126,6 @@ func (a *Adapter) admit(w http.ResponseWriter, r *http.Request, u update) {
 
 // later asks Telegram to bring the update again.
 func later(w http.ResponseWriter, why string) {
-	w.Header().Set("Retry-After", strconv.Itoa(int(firstPause/time.Second)))
+	w.Header().Set("Retry-After", strconv.Itoa(int(channels.FirstPause/time.Second)))
 	http.Error(w, why, http.StatusServiceUnavailable)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
 	"parley/core"
 )
@@ -26,7 +27,7 @@ func TestWebhookHandsOverAndConfirms(t *testing.T) {
 		r.start()
 		r.srv.Say(ana, dm, "yes")
 		after(time.Second)
-		if got := r.sink.texts(); got != "before the start|yes" {
+		if got := r.sink.Texts(); got != "before the start|yes" {
 			t.Errorf("handed over %q", got)
 		}
 		if p := r.srv.Pending(); len(p) != 0 {
@@ -52,7 +53,7 @@ func TestWebhookRetries(t *testing.T) {
 		r := newRig(t, byWebhook)
 		var broken atomic.Bool
 		broken.Store(true)
-		r.sink.setRefuse(func(m core.Message) error {
+		r.sink.Refuse(func(m core.Message) error {
 			if broken.Load() && m.From == "telegram:42" {
 				return errors.New("disk full")
 			}
@@ -63,7 +64,7 @@ func TestWebhookRetries(t *testing.T) {
 		r.srv.Say(ana, dm, "two")
 		r.srv.Say(ben, bens, "hello")
 		after(time.Minute)
-		if got := r.sink.texts(); got != "hello" {
+		if got := r.sink.Texts(); got != "hello" {
 			t.Fatalf("handed over %q", got)
 		}
 		if n := len(r.srv.Confirmed()); n != 1 {
@@ -71,7 +72,7 @@ func TestWebhookRetries(t *testing.T) {
 		}
 		broken.Store(false)
 		after(time.Minute)
-		if got := r.sink.texts(); got != "hello|one|two" {
+		if got := r.sink.Texts(); got != "hello|one|two" {
 			t.Errorf("handed over %q", got)
 		}
 	})
@@ -88,7 +89,7 @@ func TestWebhookSecondDelivery(t *testing.T) {
 				t.Fatalf("status %d", w.Code)
 			}
 		}
-		got := r.sink.got()
+		got := r.sink.Got()
 		if len(got) != 2 || got[0].ID != "42:9" || got[0].ID != got[1].ID {
 			t.Errorf("handed over %+v", got)
 		}
@@ -137,10 +138,10 @@ func TestWebhookGuards(t *testing.T) {
 		if w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("GET: status %d", w.Code)
 		}
-		if n := len(r.sink.got()); n != 0 {
+		if n := len(r.sink.Got()); n != 0 {
 			t.Errorf("%d messages got through", n)
 		}
-		r.stop()
+		r.Stop()
 		if w := post(r.a, r.a.secret(), good); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("after Run: status %d", w.Code)
 		}
@@ -154,7 +155,7 @@ func TestWebhookLongSink(t *testing.T) {
 		r.start()
 		entered := make(chan struct{}, 1)
 		slow := slowSink{r.sink, entered}
-		r.stop()
+		r.Stop()
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- r.a.Run(ctx, slow) }()
@@ -164,7 +165,7 @@ func TestWebhookLongSink(t *testing.T) {
 		<-entered
 		r.srv.Say(ben, bens, "hello")
 		after(time.Minute)
-		if got := r.sink.texts(); got != "hello" {
+		if got := r.sink.Texts(); got != "hello" {
 			t.Errorf("handed over %q while Ana's chat is busy", got)
 		}
 		began := time.Now()
@@ -180,7 +181,7 @@ func TestWebhookLongSink(t *testing.T) {
 
 // slowSink blocks on Ana's messages until its context ends.
 type slowSink struct {
-	*sink
+	*channeltest.Sink
 	entered chan struct{}
 }
 
@@ -190,7 +191,7 @@ func (s slowSink) Message(ctx context.Context, m core.Message) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return s.sink.Message(ctx, m)
+	return s.Sink.Message(ctx, m)
 }
 
 func TestWebhookRefusedByTelegram(t *testing.T) {
@@ -199,11 +200,9 @@ func TestWebhookRefusedByTelegram(t *testing.T) {
 		r.srv.Fail("setWebhook", telegramtest.Fault{Status: 400, Description: "Bad Request: bad webhook: HTTPS url must be provided for webhook"})
 		r.start()
 		var p *channels.Permanent
-		if err := <-r.ended; !errors.As(err, &p) || !strings.Contains(p.Hint, "publicURL") {
+		if err := r.Result(); !errors.As(err, &p) || !strings.Contains(p.Hint, "publicURL") {
 			t.Errorf("Run returned %v", err)
 		}
-		r.cancel()
-		r.cancel = nil
 	})
 }
 
