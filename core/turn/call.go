@@ -189,6 +189,9 @@ func (d *driver) call(s *state) (r ran, err error) {
 	if !ok {
 		return failed("The tool is gone: the call did not run."), nil
 	}
+	if (s.approval != nil || len(s.asks) > 0) && differs(t, *s.row) {
+		return failed("The tool was replaced just now by another of its name: the call did not run."), nil
+	}
 	id := tool.Identity{Actor: d.run.Asker(), Approval: s.approval}
 	out, err := d.attempt(t, s, id)
 	var ask *tool.AskError

@@ -248,8 +248,10 @@ func specDigest(s tool.Spec) string {
 // called, and runs nothing.
 func (e *Engine) changed(a *Agent, c core.Call) bool {
 	t, ok := a.lookup(c.Tool)
-	if !ok {
-		return false
-	}
+	return ok && differs(t, c)
+}
+
+// differs reports whether a tool is not the one that a call was approved for.
+func differs(t tool.Tool, c core.Call) bool {
 	return specDigest(t.Spec()) != c.Spec || core.CallHash(c.Tool, c.Arguments, c.Spec) != c.Hash
 }
