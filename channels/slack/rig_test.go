@@ -9,6 +9,7 @@ import (
 
 	"parley/channels"
 	"parley/channels/channeltest"
+	"parley/channels/channeltest/faketest"
 	"parley/channels/slack/slacktest"
 	"parley/core"
 	"parley/render"
@@ -67,7 +68,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	for _, o := range options {
 		o(&sc, &r.cfg)
 	}
-	sc.EventsClient, r.done = slacktest.InProcess(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.a.Handler().ServeHTTP(w, req) }))
+	sc.EventsClient, r.done = faketest.InProcess(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.a.Handler().ServeHTTP(w, req) }))
 	r.srv = slacktest.New(sc)
 	r.cfg.APIURL, r.cfg.Client = r.srv.URL, r.srv.Client()
 	r.a = mustNew(t, r.cfg)

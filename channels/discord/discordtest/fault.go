@@ -2,7 +2,7 @@ package discordtest
 
 import (
 	"net/http"
-	"strconv"
+	"parley/channels/channeltest/faketest"
 )
 
 // Fault makes calls fail.
@@ -27,8 +27,7 @@ func (s *Server) Fail(route string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range faults {
-		f.Times = max(f.Times, 1)
-		s.faults[route] = append(s.faults[route], f)
+		s.faults.Add(route, f.Times, f)
 	}
 }
 
@@ -36,48 +35,20 @@ func (s *Server) Fail(route string, faults ...Fault) {
 func (s *Server) Mend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.faults)
-}
-
-// takeFault uses up one fault. s.mu is held.
-func (s *Server) takeFault(route string) *Fault {
-	for _, key := range []string{route, ""} {
-		list := s.faults[key]
-		if len(list) == 0 {
-			continue
-		}
-		f := list[0]
-		if list[0].Times--; list[0].Times == 0 {
-			s.faults[key] = list[1:]
-		}
-		return &f
-	}
-	return nil
+	s.faults.Clear()
 }
 
 // play answers as the fault says, and returns the status.
 func (f *Fault) play(s *Server, w http.ResponseWriter, r *http.Request) int {
-	switch {
-	case f.Hang:
-		select {
-		case <-r.Context().Done():
-		case <-s.ctx.Done():
-		}
+	if faketest.Break(s.ctx, r, f.Hang, f.Reset) {
 		return 0
-	case f.Reset:
-		panic(http.ErrAbortHandler)
 	}
 	status := f.Status
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
 	if f.Body != "" {
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter)))
-		}
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(status)
-		_, _ = w.Write([]byte(f.Body)) // a client that went away
+		faketest.Proxy(w, status, int(f.RetryAfter), f.Body)
 		return status
 	}
 	text := f.Message

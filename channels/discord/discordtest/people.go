@@ -54,7 +54,7 @@ func (s *Server) Hear(at, id ID) {
 	defer s.mu.Unlock()
 	c := s.channels[at]
 	s.tellMessage("MESSAGE_CREATE", c, c.find(id))
-	s.note()
+	s.mu.Note()
 }
 
 // Forward puts somebody's text into a channel as forwarded by a person.
@@ -72,7 +72,7 @@ func (s *Server) Edit(at, id ID, text string) {
 	m.Content = text
 	m.Edits++
 	s.tellMessage("MESSAGE_UPDATE", c, m)
-	s.note()
+	s.mu.Note()
 }
 
 // Delete takes a message away.
@@ -87,7 +87,7 @@ func (s *Server) Delete(at, id ID) {
 		}
 	}
 	s.tell("MESSAGE_DELETE", map[string]any{"id": id, "channel_id": at, "guild_id": c.guild}, 0)
-	s.note()
+	s.mu.Note()
 }
 
 // post puts a message into a channel and tells the sessions. s.mu is held.
@@ -97,7 +97,7 @@ func (s *Server) post(c *channel, m *Message, heard bool) {
 	if heard {
 		s.tellMessage("MESSAGE_CREATE", c, m)
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // Interaction is a press or a command, and what became of it.
@@ -174,7 +174,7 @@ func (s *Server) act(from User, c *channel, kind int, data, more map[string]any)
 		out[k] = v
 	}
 	s.tell("INTERACTION_CREATE", out, 0)
-	s.note()
+	s.mu.Note()
 	return id
 }
 

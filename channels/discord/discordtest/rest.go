@@ -101,7 +101,7 @@ func (k *restCall) readParts(in *multipart.Reader) error {
 func (s *Server) call(k *restCall) (any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	if k.token == "" && k.auth != "Bot "+s.cfg.Token {
 		return nil, &refusal{Status: 401, Text: "401: Unauthorized"}
 	}

@@ -22,10 +22,10 @@ package discordtest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"parley/channels/channeltest/faketest"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,17 +81,16 @@ type Server struct {
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 	https []*http.Server
-	pipes *pipes
+	pipes *faketest.Pipes
 
-	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced at every change
+	mu         faketest.Mutex
 	lastID     ID
 	channels   map[ID]*channel
 	guilds     []ID
 	users      map[ID]User
 	acts       map[ID]*Interaction
 	calls      []Call
-	faults     map[string][]Fault
+	faults     faketest.Faults[Fault]
 	complaints []string
 	commands   string
 	sessions   map[string]*session
@@ -118,9 +117,9 @@ func New(cfg Config) *Server {
 		cfg.Starts = 1000
 	}
 	s := &Server{
-		URL: "http://" + host + "/api/v9", cfg: cfg, changed: make(chan struct{}), channels: map[ID]*channel{},
-		users: map[ID]User{}, acts: map[ID]*Interaction{}, faults: map[string][]Fault{}, sessions: map[string]*session{},
-		pipes: newPipes(), starts: cfg.Starts,
+		URL: "http://" + host + "/api/v9", cfg: cfg, channels: map[ID]*channel{},
+		users: map[ID]User{}, acts: map[ID]*Interaction{}, sessions: map[string]*session{},
+		pipes: faketest.NewPipes(host), starts: cfg.Starts,
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.listen(s.pipes)
@@ -146,7 +145,9 @@ func (s *Server) listen(l net.Listener) {
 }
 
 // Dial connects to the server whatever the address.
-func (s *Server) Dial(ctx context.Context, _, _ string) (net.Conn, error) { return s.pipes.dial(ctx) }
+func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return s.pipes.Dial(ctx, network, address)
+}
 
 // Close ends every request, connection and goroutine of the server.
 func (s *Server) Close() {
@@ -169,27 +170,7 @@ func (s *Server) Token() string { return s.cfg.Token }
 func (s *Server) Bot() User { return User{ID: BotID, Name: "relay_bot", Bot: true} }
 
 // Wait returns once cond holds, which is tried again after every change, or with the error of ctx.
-func (s *Server) Wait(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// note tells whoever waits that something changed. s.mu is held.
-func (s *Server) note() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
+func (s *Server) Wait(ctx context.Context, cond func() bool) error { return s.mu.Wait(ctx, cond) }
 
 // next makes an id of now, above every one before it. s.mu is held.
 func (s *Server) next() ID {
@@ -288,15 +269,15 @@ func (s *Server) begin(k *restCall) (*Fault, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, Call{Route: k.route, Path: k.path, Body: string(k.body), At: s.cfg.Now()})
-	s.note()
-	return s.takeFault(k.route), len(s.calls) - 1
+	s.mu.Note()
+	return s.faults.Take(k.route), len(s.calls) - 1
 }
 
 func (s *Server) end(n, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[n].Status = status
-	s.note()
+	s.mu.Note()
 }
 
 func (s *Server) write(w http.ResponseWriter, result any, no *refusal) int {
@@ -321,45 +302,3 @@ func (s *Server) write(w http.ResponseWriter, result any, no *refusal) int {
 	_ = json.NewEncoder(w).Encode(out) // a client that went away
 	return no.Status
 }
-
-// pipes is a listener inside the process.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.done:
-		return nil, errors.New("connection refused")
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept takes the next connection.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close refuses further connections.
-func (p *pipes) Close() error { p.once.Do(func() { close(p.done) }); return nil }
-
-// Addr names the listener.
-func (p *pipes) Addr() net.Addr { return pipeAddr{} }
-
-type pipeAddr struct{}
-
-func (pipeAddr) Network() string { return "pipe" }
-func (pipeAddr) String() string  { return host }

@@ -133,7 +133,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 	if !plan.NoHello {
 		c.push(frame{"op": 10, "d": frame{"heartbeat_interval": s.cfg.Heartbeat.Milliseconds()}})
 	}
-	s.note()
+	s.mu.Note()
 	s.mu.Unlock()
 	s.readConn(c)
 	close(gone)
@@ -149,7 +149,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	s.note()
+	s.mu.Note()
 }
 
 func (s *Server) writeConn(c *conn, gone chan struct{}) {
@@ -210,7 +210,7 @@ func (s *Server) readConn(c *conn) {
 		case 2, 6:
 			s.greet(c, f.Op, f.Data)
 		}
-		s.note()
+		s.mu.Note()
 		s.mu.Unlock()
 	}
 }

@@ -31,7 +31,7 @@ func (s *Server) each(f func(*conn)) {
 	for _, c := range s.conns {
 		f(c)
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // Reconnect asks for a new connection (op 7).
@@ -59,7 +59,7 @@ func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.sessions)
-	s.note()
+	s.mu.Note()
 }
 
 // Connected counts the connections.

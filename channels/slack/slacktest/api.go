@@ -63,7 +63,7 @@ var need = map[string][]string{
 func (s *Server) answer(method string, p params) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	if no := s.refuseToken(method, p); no != nil {
 		return no
 	}

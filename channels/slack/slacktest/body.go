@@ -174,7 +174,7 @@ func (s *Server) receiveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.Data = data
-	s.note()
+	s.mu.Note()
 	_, _ = fmt.Fprintf(w, "OK - %d", len(data)) // a client that went away
 }
 

@@ -43,7 +43,7 @@ func (s *Server) enqueue(kind, channel string, payload map[string]any) {
 func (s *Server) add(d *delivery) {
 	s.queue = append(s.queue, d)
 	s.dispatch(d)
-	s.note()
+	s.mu.Note()
 }
 
 // dispatch sends a delivery on its way. s.mu is held.
@@ -103,7 +103,7 @@ func (s *Server) Release(backwards bool) {
 	for _, d := range list {
 		s.dispatch(d)
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // Redeliver sends the payloads that were acknowledged last once more, as retries, n at most.
@@ -165,13 +165,13 @@ func (s *Server) done(d *delivery, sent time.Time) {
 	s.acked = append(s.acked, Acked{
 		Envelope: d.envelope, Kind: d.kind, Attempts: d.attempts, Payload: d.payload, At: now, Took: now.Sub(sent),
 	})
-	s.note()
+	s.mu.Note()
 }
 
 func (s *Server) giveUp(d *delivery) {
 	if s.drop(d) {
 		s.lost = append(s.lost, d)
-		s.note()
+		s.mu.Note()
 	}
 }
 

@@ -2,7 +2,7 @@ package slacktest
 
 import (
 	"net/http"
-	"strconv"
+	"parley/channels/channeltest/faketest"
 )
 
 // Fault makes calls fail.
@@ -27,8 +27,7 @@ func (s *Server) Fail(method string, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range faults {
-		f.Times = max(f.Times, 1)
-		s.faults[method] = append(s.faults[method], f)
+		s.faults.Add(method, f.Times, f)
 	}
 }
 
@@ -36,42 +35,15 @@ func (s *Server) Fail(method string, faults ...Fault) {
 func (s *Server) Mend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.faults)
-}
-
-// takeFault uses up one fault. s.mu is held.
-func (s *Server) takeFault(method string) *Fault {
-	for _, key := range []string{method, ""} {
-		list := s.faults[key]
-		if len(list) == 0 {
-			continue
-		}
-		f := list[0]
-		if list[0].Times--; list[0].Times == 0 {
-			s.faults[key] = list[1:]
-		}
-		return &f
-	}
-	return nil
+	s.faults.Clear()
 }
 
 // play answers as the fault says.
 func (f *Fault) play(s *Server, w http.ResponseWriter, r *http.Request) {
 	switch {
-	case f.Hang:
-		select {
-		case <-r.Context().Done():
-		case <-s.ctx.Done():
-		}
-	case f.Reset:
-		panic(http.ErrAbortHandler)
+	case faketest.Break(s.ctx, r, f.Hang, f.Reset):
 	case f.Status != 0:
-		if f.RetryAfter > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(f.RetryAfter))
-		}
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(f.Status)
-		_, _ = w.Write([]byte(f.Body)) // a client that went away
+		faketest.Proxy(w, f.Status, f.RetryAfter, f.Body)
 	default:
 		out := refuse(f.Error)
 		if f.Needed != "" {

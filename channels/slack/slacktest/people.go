@@ -36,7 +36,7 @@ func (s *Server) Say(user string, at Where, text string, how ...Said) string {
 	r.messages = append(r.messages, m)
 	if m.Fields["slacktest_silent"] != nil {
 		delete(m.Fields, "slacktest_silent")
-		s.note()
+		s.mu.Note()
 		return m.TS
 	}
 	s.tell(r, m)

@@ -132,7 +132,7 @@ func (s *Server) change(channel string, f func(*room)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(s.mustRoom(channel))
-	s.note()
+	s.mu.Note()
 }
 
 func (s *Server) mustRoom(channel string) *room {

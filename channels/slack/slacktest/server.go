@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"parley/channels/channeltest/faketest"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,18 +83,17 @@ type Server struct {
 	http   *http.Server
 	client *http.Client
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced at every change
-	users   map[string]User
-	rooms   map[string]*room
-	files   map[string]*upload
-	lastTS  int64 // microseconds
-	serial  int
-	calls   []Call
-	faults  map[string][]Fault
-	limits  map[string]time.Time // method and channel to when it is open again
-	notes   []Note
-	status  []Status
+	mu     faketest.Mutex
+	users  map[string]User
+	rooms  map[string]*room
+	files  map[string]*upload
+	lastTS int64 // microseconds
+	serial int
+	calls  []Call
+	faults faketest.Faults[Fault]
+	limits map[string]time.Time // method and channel to when it is open again
+	notes  []Note
+	status []Status
 
 	queue   []*delivery // not acknowledged
 	lost    []*delivery // given up
@@ -110,9 +110,9 @@ type Server struct {
 // New makes a server that is reached through Client only.
 func New(cfg Config) *Server {
 	s := newServer(cfg)
-	l := newPipes()
+	l := faketest.NewPipes("slack.test:80")
 	s.URL = "http://slack.test/api/"
-	s.client = l.client()
+	s.client = l.Client()
 	s.serve(l)
 	return s
 }
@@ -157,8 +157,8 @@ func newServer(cfg Config) *Server {
 		cfg.EventsClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	}
 	s := &Server{
-		cfg: cfg, changed: make(chan struct{}), users: map[string]User{}, rooms: map[string]*room{}, files: map[string]*upload{},
-		faults: map[string][]Fault{}, limits: map[string]time.Time{}, chain: map[string]chan struct{}{},
+		cfg: cfg, users: map[string]User{}, rooms: map[string]*room{}, files: map[string]*upload{},
+		limits: map[string]time.Time{}, chain: map[string]chan struct{}{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.users[BotUser] = User{ID: BotUser, Team: cfg.Team, Bot: true}
@@ -216,27 +216,7 @@ func (s *Server) Calls(method string) []Call {
 }
 
 // Wait returns once cond holds, which is tried again after every change, or with the error of ctx.
-func (s *Server) Wait(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// note tells whoever waits that something changed. s.mu is held.
-func (s *Server) note() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
+func (s *Server) Wait(ctx context.Context, cond func() bool) error { return s.mu.Wait(ctx, cond) }
 
 // ServeHTTP answers Web API methods, uploads and sockets.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -292,15 +272,15 @@ func (s *Server) begin(method string, p params) (*Fault, int) {
 		shown[k] = p.values.Get(k)
 	}
 	s.calls = append(s.calls, Call{Method: method, Params: shown, At: s.cfg.Now()})
-	s.note()
-	return s.takeFault(method), len(s.calls) - 1
+	s.mu.Note()
+	return s.faults.Take(method), len(s.calls) - 1
 }
 
 func (s *Server) end(n int, refused string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[n].Error = refused
-	s.note()
+	s.mu.Note()
 }
 
 func write(w http.ResponseWriter, status int, out map[string]any) {

@@ -15,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"parley/channels/channeltest/faketest"
 	"parley/channels/slack/slacktest"
 )
 
@@ -221,7 +222,7 @@ func TestHTTPRedelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var seen []string
-		hc, stop := slacktest.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hc, stop := faketest.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			body, _ := io.ReadAll(r.Body)

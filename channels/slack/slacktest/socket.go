@@ -52,7 +52,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 			s.emit(d)
 		}
 	}
-	s.note()
+	s.mu.Note()
 	s.mu.Unlock()
 	s.read(c)
 	c.close()
@@ -69,7 +69,7 @@ func (s *Server) closed(c *conn) {
 			s.again(d, "connection_failed")
 		}
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // send queues a frame. s.mu is held.

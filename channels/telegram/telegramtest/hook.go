@@ -56,7 +56,7 @@ func (s *Server) setWebhook(p params) (any, *refusal) {
 func (s *Server) deleteWebhook(p params) (any, *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	if s.hook != nil {
 		s.hook.stop()
 		s.hook = nil
@@ -83,7 +83,7 @@ func (s *Server) pump(h *hook) {
 	defer h.work.Wait()
 	for {
 		s.mu.Lock()
-		changed := s.changed
+		changed := s.mu.Changed()
 		passed := map[int64]bool{}
 		for _, w := range s.queue {
 			if !w.posted && !h.busy[w.chat] && !passed[w.chat] && s.hook == h {
@@ -114,7 +114,7 @@ func (s *Server) bring(h *hook, w *waiting) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	delete(h.busy, w.chat)
 	h.lastError = err
 	w.posted = false

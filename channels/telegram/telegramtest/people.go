@@ -37,7 +37,7 @@ func (s *Server) Hear(at Where, id int64) {
 			s.push("message", s.json(r, m), r.id)
 		}
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // Say puts a message of a person into a chat and returns its id. A direct chat opens by itself.
@@ -84,7 +84,7 @@ func (s *Server) Edit(at Where, id int64, text string) {
 	if s.hears(r, m) {
 		s.push("edited_message", out, at.Chat)
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // Answer is what became of a press.
@@ -133,7 +133,7 @@ func (s *Server) press(from User, r *room, m *Message, data string) string {
 		shown = s.json(r, m)
 	}
 	s.push("callback_query", map[string]any{"id": id, "from": from.json(), "chat_instance": "1", "data": data, "message": shown}, r.id)
-	s.note()
+	s.mu.Note()
 	return id
 }
 
@@ -155,7 +155,7 @@ func (s *Server) Outlive(press string) {
 func (s *Server) Raw(kind string, value any, chat int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	return s.push(kind, value, chat)
 }
 
@@ -172,7 +172,7 @@ func (s *Server) post(r *room, m *Message) {
 			s.push("message", s.json(r, m), r.id)
 		}
 	}
-	s.note()
+	s.mu.Note()
 }
 
 // json is a message as the Bot API tells it.

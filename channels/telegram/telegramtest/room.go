@@ -194,7 +194,7 @@ func (s *Server) Delete(at Where, id int64) {
 	defer s.mu.Unlock()
 	r := s.chats[at.Chat]
 	r.messages = slices.DeleteFunc(r.messages, func(m *Message) bool { return m.ID == id })
-	s.note()
+	s.mu.Note()
 }
 
 func (m *Message) copy() Message {

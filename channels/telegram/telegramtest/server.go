@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"parley/channels/channeltest/faketest"
 	"strings"
 	"sync"
 	"time"
@@ -55,13 +56,12 @@ type Server struct {
 	work sync.WaitGroup
 	http *http.Server
 
-	mu        sync.Mutex
-	changed   chan struct{} // closed and replaced at every change
+	mu        faketest.Mutex
 	chats     map[int64]*room
 	presses   map[string]*Answer
 	commands  string
 	calls     []Call
-	faults    map[string][]Fault
+	faults    faketest.Faults[Fault]
 	queue     []*waiting // updates that are not confirmed
 	confirmed []int64
 	allowed   map[string]bool // nil: all
@@ -89,8 +89,8 @@ func New(cfg Config) *Server {
 		cfg.HookRetry = 20 * time.Millisecond
 	}
 	s := &Server{
-		cfg: cfg, changed: make(chan struct{}), chats: map[int64]*room{}, presses: map[string]*Answer{},
-		faults: map[string][]Fault{}, lastID: 1000,
+		cfg: cfg, chats: map[int64]*room{}, presses: map[string]*Answer{},
+		lastID: 1000,
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -147,27 +147,7 @@ func (s *Server) Calls(method string) []Call {
 }
 
 // Wait returns once cond holds, which is tried again after every change, or with the error of ctx.
-func (s *Server) Wait(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// note tells whoever waits that something changed. s.mu is held.
-func (s *Server) note() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
+func (s *Server) Wait(ctx context.Context, cond func() bool) error { return s.mu.Wait(ctx, cond) }
 
 // refusal is an answer with ok false.
 type refusal struct {
@@ -212,15 +192,15 @@ func (s *Server) begin(method string, p params) (*Fault, int) {
 		shown[k] = p.values.Get(k)
 	}
 	s.calls = append(s.calls, Call{Method: method, Params: shown, At: s.cfg.Now()})
-	s.note()
-	return s.takeFault(method), len(s.calls) - 1
+	s.mu.Note()
+	return s.faults.Take(method), len(s.calls) - 1
 }
 
 func (s *Server) end(n, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[n].Status = status
-	s.note()
+	s.mu.Note()
 }
 
 func (s *Server) write(w http.ResponseWriter, result any, no *refusal) int {
@@ -255,7 +235,7 @@ func (s *Server) call(ctx context.Context, method string, p params) (any, *refus
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	switch method {
 	case "getMe":
 		return map[string]any{

@@ -109,7 +109,7 @@ func (s *Server) getUpdates(ctx context.Context, p params) (any, *refusal) {
 		return nil, no
 	}
 	s.confirm(p.num("offset"))
-	s.note()
+	s.mu.Note()
 	s.mu.Unlock()
 	defer s.hangUp(mine)
 	for {
@@ -139,7 +139,7 @@ func (s *Server) hangUp(mine chan struct{}) {
 	}
 }
 
-func (s *Server) batch(limit int) ([]json.RawMessage, chan struct{}) {
+func (s *Server) batch(limit int) ([]json.RawMessage, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if limit <= 0 || limit > 100 {
@@ -149,7 +149,7 @@ func (s *Server) batch(limit int) ([]json.RawMessage, chan struct{}) {
 	for _, w := range s.queue[:min(limit, len(s.queue))] {
 		out = append(out, w.raw)
 	}
-	return out, s.changed
+	return out, s.mu.Changed()
 }
 
 // Polling reports whether a poll waits for updates.
@@ -163,7 +163,7 @@ func (s *Server) Polling() bool {
 func (s *Server) RawUpdate(format string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.note()
+	defer s.mu.Note()
 	s.lastID++
 	s.queue = append(s.queue, &waiting{id: s.lastID, raw: json.RawMessage(fmt.Sprintf(format, s.lastID))})
 	return s.lastID

@@ -1,4 +1,4 @@
-package slacktest
+package faketest
 
 import (
 	"context"
@@ -9,17 +9,21 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are pipes inside the process.
-type pipes struct {
+// Pipes is a listener whose connections are pipes inside the process.
+type Pipes struct {
+	name  string
 	conns chan net.Conn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+// NewPipes returns a listener of that name.
+func NewPipes(name string) *Pipes {
+	return &Pipes{name: name, conns: make(chan net.Conn), done: make(chan struct{})}
+}
 
 // Accept waits for the next connection.
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *Pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -29,21 +33,21 @@ func (p *pipes) Accept() (net.Conn, error) {
 }
 
 // Close ends the listener; connections live on.
-func (p *pipes) Close() error {
+func (p *Pipes) Close() error {
 	p.once.Do(func() { close(p.done) })
 	return nil
 }
 
-// Addr is a name.
-func (p *pipes) Addr() net.Addr { return addr{} }
+// Addr is the name.
+func (p *Pipes) Addr() net.Addr { return addr(p.name) }
 
-type addr struct{}
+type addr string
 
-func (addr) Network() string { return "pipe" }
-func (addr) String() string  { return "slack.test:80" }
+func (addr) Network() string  { return "pipe" }
+func (a addr) String() string { return string(a) }
 
-// dial makes a connection to the listener, whatever the address.
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+// Dial makes a connection to the listener, whatever the address.
+func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
 	case p.conns <- theirs:
@@ -55,17 +59,18 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func (p *pipes) client() *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: p.dial}}
+// Client makes requests to the listener.
+func (p *Pipes) Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: p.Dial}}
 }
 
 // InProcess serves a handler inside the process. The client reaches it under any http address; stop ends it.
 func InProcess(h http.Handler) (client *http.Client, stop func()) {
-	l := newPipes()
+	l := NewPipes("inprocess.test:80")
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(l) }) // it ends with ErrServerClosed
-	client = l.client()
+	client = l.Client()
 	return client, func() {
 		client.CloseIdleConnections()
 		_ = srv.Close() // the listener is gone either way
