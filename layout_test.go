@@ -85,7 +85,7 @@ var layers = []layer{
 	{prefix: "core/journal", may: []string{"core"}},
 	{prefix: "core/turn", may: []string{"core", "core/journal", "core/model", "core/tool"}, tests: []string{"..."}},
 	{prefix: "core/model", may: []string{"core", "core/model", "core/model/wire"}, third: []string{"*"}, tests: []string{"core/..."}},
-	{prefix: "core/tool", may: []string{"core", "core/tool", "core/tool/schema", "core/tool/outbound", "core/model"}, third: []string{"*"}, tests: []string{"core/..."}},
+	{prefix: "core/tool", may: []string{"core", "core/tool", "core/tool/schema", "core/tool/outbound", "core/tool/oauth", "core/model"}, third: []string{"*"}, tests: []string{"core/..."}},
 	{prefix: "core", may: []string{"core"}, tests: []string{"core/..."}},
 	{prefix: "render", may: []string{"core", "core/turn", "core/words"}, third: textLibraries, tests: []string{"core/...", "parse"}},
 	{prefix: "parse", may: []string{"core", "core/words"}, third: textLibraries, tests: []string{"core/...", "render"}},

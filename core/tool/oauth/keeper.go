@@ -1,0 +1,327 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+// Keeper hands out the tokens of one source, and renews them. It is what the transport of the MCP client
+// library takes as its OAuth handler, and safe for concurrent use.
+type Keeper struct {
+	c    Config
+	hide hidden
+
+	// turn is held while a token is looked for or renewed: one at a time.
+	turn chan struct{}
+
+	mu  sync.Mutex
+	cur *record // nil: none known yet
+	// refused is a token that the server did not take; renewed is when one was last got in its stead.
+	refused string
+	renewed time.Time
+	// unsaved says that the store has an older login than cur, newer that it may have a newer one.
+	unsaved, newer bool
+}
+
+// New returns the keeper of a checked configuration.
+func New(c Config) (*Keeper, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if c.Now == nil {
+		return nil, errors.New("there is no clock")
+	}
+	k := &Keeper{c: c.withDefaults(), turn: make(chan struct{}, 1)}
+	for _, s := range []string{c.ClientSecret, c.PrivateKey} {
+		if worthHiding(s) {
+			k.hide.fixed = append(k.hide.fixed, s)
+		}
+	}
+	return k, nil
+}
+
+// Hide masks the tokens and secrets of this source in a text.
+func (k *Keeper) Hide(text string) string { return k.hide.clear(text) }
+
+// TokenSource returns the tokens for requests; nil where the first refusal has to tell where they are had.
+func (k *Keeper) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
+	k.mu.Lock()
+	unknown := k.cur == nil
+	k.mu.Unlock()
+	if unknown && k.c.Grant == ClientCredentials {
+		return nil, nil
+	}
+	return source{k, ctx}, nil
+}
+
+type source struct {
+	k   *Keeper
+	ctx context.Context
+}
+
+// Token implements oauth2.TokenSource.
+func (s source) Token() (*oauth2.Token, error) {
+	access, err := s.k.token(s.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &oauth2.Token{AccessToken: access, TokenType: "Bearer"}, nil
+}
+
+// lock waits for the turn to look for a token.
+func (k *Keeper) lock(ctx context.Context) error {
+	select {
+	case k.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a token: %w", context.Cause(ctx))
+	}
+}
+
+func (k *Keeper) unlock() { <-k.turn }
+
+// token returns one that should be taken, renewed where it must be.
+func (k *Keeper) token(ctx context.Context) (string, error) {
+	if err := k.lock(ctx); err != nil {
+		return "", err
+	}
+	defer k.unlock()
+	r, err := k.current(ctx)
+	if err != nil {
+		return "", err
+	}
+	now := k.c.Now()
+	if r.Tokens.Access != k.refused && r.Tokens.live(now) {
+		return r.Tokens.Access, nil
+	}
+	err = k.renew(ctx, r)
+	switch {
+	case err == nil:
+		return k.cur.Tokens.Access, nil
+	case r.Tokens.Access != k.refused && !r.Tokens.ended(now) && k.cur.Lost == "":
+		return r.Tokens.Access, nil // it has some seconds left
+	}
+	return "", err
+}
+
+// current is the login in use: the one at hand, or what the store has where there is none or it is of no more
+// use. The turn is held.
+func (k *Keeper) current(ctx context.Context) (*record, error) {
+	r := k.cur
+	switch {
+	case k.c.Grant == ClientCredentials:
+		if r == nil {
+			return nil, errors.New("no token has been asked for yet")
+		}
+		return r, nil
+	case r != nil && k.unsaved:
+		k.store(ctx, r)
+		return r, nil
+	case r != nil && !k.newer && r.Lost == "" && (r.Tokens.Access != k.refused || r.Tokens.Refresh != ""):
+		return r, nil
+	}
+	r, err := load(ctx, k.c)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return nil, k.login("nobody has logged in to this server yet")
+	case r.Lost != "":
+		return nil, k.login(r.Lost)
+	}
+	k.newer = false
+	k.set(r)
+	return r, nil
+}
+
+func (k *Keeper) login(why string) error { return &LoginError{Why: why, Hint: k.c.Hint} }
+
+func (k *Keeper) set(r *record) {
+	k.hide.add(r.secrets()...)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.cur = r
+}
+
+// store keeps a login; where that fails it is tried again before the next use.
+func (k *Keeper) store(ctx context.Context, r *record) {
+	err := save(ctx, k.c, r)
+	k.unsaved = err != nil
+	if err != nil {
+		k.c.Log.Error("a renewed login could not be stored: a restart now would lose it", "err", err)
+	}
+}
+
+// renew gets a new token, by the grant. The turn is held.
+func (k *Keeper) renew(ctx context.Context, r *record) error {
+	if k.c.Grant == ClientCredentials {
+		return k.grant(ctx, r)
+	}
+	if r.Tokens.Refresh == "" {
+		return k.login("the login has ended and cannot be renewed")
+	}
+	if k.c.Frozen {
+		return errFrozen
+	}
+	if r.Tokens.Access == k.refused && k.justRenewed() {
+		return k.login("the server does not take the login")
+	}
+	params := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {r.Tokens.Refresh}, "resource": {r.Audience}}
+	got, err := request(ctx, k.c, r.Endpoint, r.Client, params)
+	if err != nil {
+		return k.lose(ctx, r, err)
+	}
+	next := *r
+	if got.Refresh == "" {
+		got.Refresh = r.Tokens.Refresh
+	}
+	next.Tokens = got
+	k.set(&next)
+	k.refused, k.renewed = "", k.c.Now()
+	k.store(ctx, &next)
+	return nil
+}
+
+// lose decides what a failed renewal means. A refresh token that is no more is forgotten, so that a person is
+// asked for and the server left alone.
+func (k *Keeper) lose(ctx context.Context, r *record, err error) error {
+	var refused *refusal
+	if !errors.As(err, &refused) || refused.passing() {
+		return fmt.Errorf("renew the login: %w", err)
+	}
+	why := "the login cannot be renewed: " + refused.Error()
+	if refused.code == "invalid_grant" {
+		next := *r
+		next.Tokens, next.Lost = tokens{}, why
+		k.set(&next)
+		k.store(ctx, &next)
+	}
+	return k.login(why)
+}
+
+// grant gets a token for the client itself. The turn is held.
+func (k *Keeper) grant(ctx context.Context, r *record) error {
+	params := url.Values{"grant_type": {ClientCredentials}, "resource": {r.Audience}}
+	if len(r.Asked) > 0 {
+		params.Set("scope", strings.Join(r.Asked, " "))
+	}
+	got, err := request(ctx, k.c, r.Endpoint, r.Client, params)
+	if err != nil {
+		return fmt.Errorf("get a token for the client: %w", err)
+	}
+	next := *r
+	next.Tokens = got
+	next.Tokens.Refresh = "" // the client's own proof is enough
+	k.set(&next)
+	k.refused, k.renewed = "", k.c.Now()
+	return nil
+}
+
+// Authorize is told of a request that the server refused, and returns nil if it is worth making again.
+func (k *Keeper) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
+	used, status, asks := bearer(req), resp.StatusCode, readChallenge(resp)
+	if status == http.StatusForbidden && asks.reason != "insufficient_scope" {
+		return ErrForbidden
+	}
+	if err := k.lock(ctx); err != nil {
+		return err
+	}
+	defer k.unlock()
+	if k.cur != nil && k.cur.Tokens.Access != used && k.cur.Tokens.live(k.c.Now()) {
+		return nil // another request has got a new one meanwhile
+	}
+	if k.c.Grant == ClientCredentials {
+		return k.authorizeClient(ctx, status, used, asks)
+	}
+	r, err := k.current(ctx)
+	if err != nil {
+		return err
+	}
+	if status == http.StatusForbidden {
+		return k.want(ctx, r, asks.scopes)
+	}
+	return k.replace(ctx, r, used)
+}
+
+// again is how soon after a new token a refusal means that no new one helps.
+const again = time.Minute
+
+func (k *Keeper) justRenewed() bool {
+	return !k.renewed.IsZero() && k.c.Now().Sub(k.renewed) < again
+}
+
+// replace renews a token that the server does not take, though it should be valid.
+func (k *Keeper) replace(ctx context.Context, r *record, used string) error {
+	k.refused = used
+	if r.Tokens.Refresh == "" {
+		return k.login("the server does not take the login")
+	}
+	return k.renew(ctx, r)
+}
+
+// want notes scopes that the server asks for beyond those granted: the next login has them.
+func (k *Keeper) want(ctx context.Context, r *record, scopes []string) error {
+	names := strings.Join(plainScopes(scopes), " ")
+	if contains(r.Asked, scopes) {
+		return fmt.Errorf("the server wants the scopes %q, which the login has asked for and which did not help", names)
+	}
+	if next := *r; !contains(r.Wanted, scopes) && !k.c.Frozen {
+		next.Wanted = union(r.Wanted, scopes)
+		k.set(&next)
+		k.store(ctx, &next)
+	}
+	k.newer = true // once somebody has logged in again
+	return k.login(fmt.Sprintf("the server wants the scopes %q too", names))
+}
+
+// authorizeClient gets a token for the client, at the authorization server that the resource names now.
+func (k *Keeper) authorizeClient(ctx context.Context, status int, used string, asks challenge) error {
+	var asked []string
+	if k.cur != nil {
+		asked = k.cur.Asked
+	}
+	switch {
+	case status == http.StatusForbidden && contains(asked, asks.scopes):
+		return fmt.Errorf("the server wants the scopes %q, which were asked for and did not help", strings.Join(plainScopes(asks.scopes), " "))
+	case status == http.StatusUnauthorized && used != "" && k.justRenewed() && k.cur != nil && k.cur.Tokens.Access == used:
+		return errors.New("the server does not take a token that was just got for it")
+	}
+	at, err := discover(ctx, k.c, asks.metadata)
+	if err != nil {
+		return err
+	}
+	who, err := configured(k.c, at.Server)
+	if err != nil {
+		return err
+	}
+	return k.grant(ctx, &record{
+		Version: recordVersion, Resource: k.c.Server, Audience: at.Resource, Client: who, Endpoint: endpointOf(at),
+		Asked: scopesFor(k.c, at, asks.scopes, asked),
+	})
+}
+
+func endpointOf(at *place) endpoint {
+	return endpoint{Issuer: at.Server.Issuer, URL: at.Server.TokenEndpoint, Algorithms: at.Server.TokenEndpointAuthSigningAlgValuesSupported}
+}
+
+// scopesFor are the scopes to ask for: the configured, or those the refusal named, or those the resource does;
+// and those that were asked for before.
+func scopesFor(c Config, at *place, named, before []string) []string {
+	want := c.Scopes
+	switch {
+	case len(want) > 0:
+	case len(named) > 0:
+		want = named
+	default:
+		want = at.Scopes
+	}
+	return union(union(before, want), named)
+}
