@@ -17,7 +17,7 @@ type Image struct {
 const (
 	MaxImages     = 20       // pictures in a request, the newest ones
 	MaxImageBytes = 5 << 20  // bytes of one picture
-	maxImageTotal = 20 << 20 // bytes of all
+	MaxImageTotal = 20 << 20 // bytes of all
 )
 
 // imageTypes are what every service that takes pictures can read.
@@ -40,7 +40,7 @@ func FitImages(messages []Message, takes bool) []Message {
 		var kept []Image
 		for _, img := range m.Images {
 			fits := takes && m.Role == RoleUser && slices.Contains(imageTypes, img.Type) && len(img.Data) > 0 && len(img.Data) <= MaxImageBytes &&
-				count < MaxImages && total+len(img.Data) <= maxImageTotal
+				count < MaxImages && total+len(img.Data) <= MaxImageTotal
 			if !fits {
 				m.Text = strings.TrimPrefix(m.Text+"\n"+img.leftOut(), "\n")
 				continue

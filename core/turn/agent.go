@@ -16,6 +16,8 @@ type Agent struct {
 	Name         string
 	Instructions string
 	Model        model.Model
+	// Images says that the model sees pictures: those that come with messages are read and shown to it.
+	Images bool
 	// Tools may be nil.
 	Tools Tools
 	// AskUser and Ask offer the asking tools ask_user and ask.

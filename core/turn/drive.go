@@ -50,6 +50,8 @@ type driver struct {
 	inputs  map[core.InputID]core.Input
 	sorted  []core.InputID  // of inputs, as they were opened
 	earlier []model.Message // of the conversation before this run; nil: not read yet
+	first   *model.Message  // what the run is about; nil: not made yet
+	album   album           // pictures of both; nil where the model sees none
 	msgs    []model.Message // of this run
 	dirty   []*core.Call    // rows to be written with the next commit
 	waiting sync.Mutex      // one input at a time is opened by calls that go on

@@ -28,6 +28,9 @@ type Config struct {
 	Silent func(channel string) bool
 	// Streams reports whether a channel shows replies while they are written; nil is never.
 	Streams func(channel string) bool
+	// ReadFile reads a file of a message from where its channel keeps it; nil: files are only named to the model.
+	// It ends with ctx, bounds what it reads, and is called for several files at once.
+	ReadFile func(ctx context.Context, m core.Message, f core.File) ([]byte, error)
 	// Retention is how long ended runs and the log are kept; 0 is for ever.
 	Retention time.Duration
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
@@ -47,6 +50,9 @@ type Engine struct {
 	silent  func(string) bool
 	streams func(string) bool
 	slots   chan struct{}
+
+	readFile func(context.Context, core.Message, core.File) ([]byte, error)
+	pictures pictures
 
 	mu      sync.Mutex
 	soft    context.Context // ends when Run is told to stop: no step begins after it
@@ -73,7 +79,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams,
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile,
 		cancels:  map[core.ConversationID]context.CancelFunc{},
 		working:  map[core.ConversationID]int{},
 		glances:  map[string][]core.Out{},

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +15,16 @@ import (
 // bytesPerToken is how many bytes of earlier runs are read for each token that fits.
 const bytesPerToken = 4
 
-// request is everything the model is told: earlier runs, this run so far, the tools of today.
-func (d *driver) request(step int) (model.Request, error) {
+// request is everything the model is told: earlier runs, this run so far, the tools of today. What pictures
+// there are is read last.
+func (d *driver) request(ctx context.Context, step int) (model.Request, error) {
+	if d.first == nil {
+		if d.e.readFile != nil && d.agent.Images {
+			d.album = album{}
+		}
+		first := userMessage(d.run.Message, d.album)
+		d.first = &first
+	}
 	if d.earlier == nil {
 		var err error
 		if d.earlier, err = d.readHistory(); err != nil {
@@ -23,12 +32,12 @@ func (d *driver) request(step int) (model.Request, error) {
 		}
 	}
 	req := model.Request{System: d.agent.Instructions, Tools: d.toolSpecs()}
-	msgs := slices.Concat(d.earlier, []model.Message{userMessage(d.run.Message)}, d.msgs)
+	msgs := slices.Concat(d.earlier, []model.Message{*d.first}, d.msgs)
 	msgs = model.Compact(msgs, d.agent.context()-len(req.System)/bytesPerToken-sizeOfTools(req.Tools)/bytesPerToken)
 	if err := model.Valid(msgs); err != nil {
 		return model.Request{}, fmt.Errorf("model request %d of run %s: %w", step, d.run.ID, err)
 	}
-	req.Messages = msgs
+	req.Messages = d.e.showPictures(ctx, msgs, d.album)
 	return req, nil
 }
 
@@ -51,15 +60,6 @@ func (d *driver) toolSpecs() []model.ToolSpec {
 	return append(specs, d.e.deps.AskSpecs(d.agent.AskUser, d.agent.Ask)...)
 }
 
-// userMessage is a person's message as the model sees it; files are named, never opened.
-func userMessage(m core.Message) model.Message {
-	text := strings.ToValidUTF8(m.Text, "\uFFFD")
-	for _, f := range m.Files {
-		text += fmt.Sprintf("\n(sent a file: %s, %s, %d bytes)", f.Name, f.Type, f.Size)
-	}
-	return model.Message{Role: model.RoleUser, Text: strings.TrimPrefix(text, "\n")}
-}
-
 // readHistory reads the runs before this one, as far back as fits.
 func (d *driver) readHistory() ([]model.Message, error) {
 	var runs [][]model.Message
@@ -73,7 +73,7 @@ func (d *driver) readHistory() ([]model.Message, error) {
 			if err != nil {
 				return err
 			}
-			msgs, err := transcript(r, run)
+			msgs, err := transcript(r, run, d.album)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func sizeOf(m model.Message) int {
 }
 
 // transcript is an ended run as the model sees it.
-func transcript(r Reader, run core.Run) ([]model.Message, error) {
+func transcript(r Reader, run core.Run, a album) ([]model.Message, error) {
 	steps, err := r.Journal(run.ID)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func transcript(r Reader, run core.Run) ([]model.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	msgs := []model.Message{userMessage(run.Message)}
+	msgs := []model.Message{userMessage(run.Message, a)}
 	for _, c := range calls {
 		if c.ID == intakeCall {
 			msgs = append(msgs, exchange(intakeReply(c), []core.Call{c})...)

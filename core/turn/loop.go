@@ -84,7 +84,7 @@ func (d *driver) generate(step int) (model.Response, error) {
 	if d.soft.Err() != nil {
 		return model.Response{}, errStopping
 	}
-	req, err := d.request(step)
+	req, err := d.request(ctx, step)
 	if err != nil {
 		return model.Response{}, err
 	}

@@ -199,7 +199,9 @@ func TestRecordedJournalsReplay(t *testing.T) {
 }
 
 func goOn(t *testing.T, w *world, rec recorded) {
-	w.model = func(r model.Request) (model.Response, error) { return model.Response{Text: "end", Stop: model.StopEnd}, nil }
+	w.model = func(r model.Request) (model.Response, error) {
+		return model.Response{Text: "end", Stop: model.StopEnd}, nil
+	}
 	w.start()
 	err := w.store.Update(t.Context(), turn.Scope{Conversation: rec.Conversation.ID}, rec.put)
 	if err != nil {

@@ -50,6 +50,7 @@ type world struct {
 	quiet    bool       // keep no record of what was said
 	streams  bool       // the chat shows replies while they are written
 	found    core.Place // where a person is, whom a conversation's place names
+	readFile func(context.Context, core.Message, core.File) ([]byte, error)
 }
 
 // fakeTool records each time it really runs.
@@ -152,7 +153,7 @@ func (w *world) start() {
 
 func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
-		Store: store, Retention: w.keep, Streams: func(channel string) bool { return w.streams && channel == home },
+		Store: store, Retention: w.keep, ReadFile: w.readFile, Streams: func(channel string) bool { return w.streams && channel == home },
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			if a, ok := w.agents[id]; ok {
 				return a, true
