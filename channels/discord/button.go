@@ -1,13 +1,12 @@
 package discord
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 
+	"parley/channels"
 	"parley/core"
 	"parley/render"
 )
@@ -20,36 +19,21 @@ const (
 	maxRows     = 5
 	maxOptions  = 25 // of a menu
 	maxURL      = 512
-	maxInputID  = 32
 	// menuAbove is how many buttons are too many to look through.
 	menuAbove = 10
 )
 
-// customID is what a button submits: the input, the step of its prompt and the reply, joined by colons. For
-// a menu the reply is left out: it is the value that was chosen. ok is false where that does not fit; the
-// reply can still be typed.
+// customID is what a button submits. For a menu the reply is left out: it is the value that was chosen. ok is
+// false where that does not fit; the reply can still be typed.
 func customID(b render.Button, reply string) (id string, ok bool) {
-	id = fmt.Sprintf("%s:%d:%s", b.Input, b.Step, reply)
-	return id, b.Input != "" && b.Reply != "" && utf8.RuneCountInString(id) <= maxCustomID && utf8.ValidString(id) &&
-		!strings.Contains(string(b.Input), ":")
+	id, ok = channels.ButtonPayload(b, reply)
+	return id, ok && utf8.RuneCountInString(id) <= maxCustomID
 }
 
-// parseCustomID takes one apart. It names an input, and proves nothing. reply is "" for a menu.
+// parseCustomID takes one apart; reply is "" for a menu.
 func parseCustomID(id string) (input core.InputID, step int, reply string, ok bool) {
-	parts := strings.SplitN(id, ":", 3)
-	if len(id) > 4*maxCustomID || len(parts) != 3 || parts[0] == "" || len(parts[0]) > maxInputID {
-		return "", 0, "", false
-	}
-	for _, c := range parts[0] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' {
-			return "", 0, "", false
-		}
-	}
-	step, err := strconv.Atoi(parts[1])
-	if err != nil || step < 0 || strconv.Itoa(step) != parts[1] {
-		return "", 0, "", false
-	}
-	return core.InputID(parts[0]), step, parts[2], true
+	input, step, reply, ok = channels.ParseButtonPayload(id)
+	return input, step, reply, ok && len(id) <= 4*maxCustomID
 }
 
 // components lays buttons out in rows, or as a menu where they are many. It returns none where they do not

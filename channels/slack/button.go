@@ -1,13 +1,13 @@
 package slack
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	slackapi "github.com/slack-go/slack"
 
+	"parley/channels"
 	"parley/core"
 	"parley/render"
 )
@@ -19,36 +19,20 @@ const (
 	maxLabel   = 75
 	maxButtons = 25 // of one actions block
 	maxOptions = 100
-	maxInputID = 32
 	// selectAbove is how many choices become a menu instead of buttons.
 	selectAbove = 10
 )
 
-// valueOf is what a control submits: the input, the step of its prompt and the reply, joined by colons. ok is
-// false where that does not fit; the reply can still be typed.
+// valueOf is what a control submits. ok is false where that does not fit; the reply can still be typed.
 func valueOf(b render.Button, most int) (value string, ok bool) {
-	value = fmt.Sprintf("%s:%d:%s", b.Input, b.Step, b.Reply)
-	return value, b.Input != "" && b.Reply != "" && utf8.RuneCountInString(value) <= most && utf8.ValidString(value) &&
-		!strings.Contains(string(b.Input), ":")
+	value, ok = channels.ButtonPayload(b, b.Reply)
+	return value, ok && utf8.RuneCountInString(value) <= most
 }
 
-// parseValue takes a value apart. People can send whatever they like in one: it names an input, and proves
-// nothing.
+// parseValue takes a value apart.
 func parseValue(value string) (input core.InputID, step int, reply string, ok bool) {
-	parts := strings.SplitN(value, ":", 3)
-	if len(value) > 4*maxValue || len(parts) != 3 || parts[0] == "" || len(parts[0]) > maxInputID || parts[2] == "" {
-		return "", 0, "", false
-	}
-	for _, c := range parts[0] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' {
-			return "", 0, "", false
-		}
-	}
-	step, err := strconv.Atoi(parts[1])
-	if err != nil || step < 0 || strconv.Itoa(step) != parts[1] {
-		return "", 0, "", false
-	}
-	return core.InputID(parts[0]), step, parts[2], true
+	input, step, reply, ok = channels.ParseButtonPayload(value)
+	return input, step, reply, ok && reply != "" && len(value) <= 4*maxValue
 }
 
 // blocksOf shows a text with buttons under it: as one row, or as a menu where there are many choices. It is

@@ -2,13 +2,12 @@ package telegram
 
 import (
 	"encoding/json"
-	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
+	"parley/channels"
 	"parley/core"
 	"parley/render"
 )
@@ -17,34 +16,18 @@ const (
 	maxData    = 64  // bytes of a button's payload
 	maxButtons = 100 // of a message
 	pairUpTo   = 16  // runes of a label that still shares its row
-	maxInputID = 32
 )
 
-// buttonData is what a button submits: the input, the step of its prompt and the reply, joined by colons. ok
-// is false where that does not fit; the reply can still be typed.
+// buttonData is what a button submits. ok is false where that does not fit; the reply can still be typed.
 func buttonData(b render.Button) (data string, ok bool) {
-	data = fmt.Sprintf("%s:%d:%s", b.Input, b.Step, b.Reply)
-	return data, b.Input != "" && b.Reply != "" && len(data) <= maxData && utf8.ValidString(data) &&
-		!strings.Contains(string(b.Input), ":")
+	data, ok = channels.ButtonPayload(b, b.Reply)
+	return data, ok && len(data) <= maxData
 }
 
-// parseButton takes a payload apart. People can send whatever they like in one: it names an input, and proves
-// nothing.
+// parseButton takes a payload apart.
 func parseButton(data string) (input core.InputID, step int, reply string, ok bool) {
-	parts := strings.SplitN(data, ":", 3)
-	if len(data) > maxData || len(parts) != 3 || parts[0] == "" || len(parts[0]) > maxInputID || parts[2] == "" {
-		return "", 0, "", false
-	}
-	for _, c := range parts[0] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '-' && c != '_' {
-			return "", 0, "", false
-		}
-	}
-	step, err := strconv.Atoi(parts[1])
-	if err != nil || step < 0 || strconv.Itoa(step) != parts[1] {
-		return "", 0, "", false
-	}
-	return core.InputID(parts[0]), step, parts[2], true
+	input, step, reply, ok = channels.ParseButtonPayload(data)
+	return input, step, reply, ok && reply != "" && len(data) <= maxData
 }
 
 // keyboard lays buttons out, short ones two in a row. It returns "" where there are none, or where they do

@@ -184,7 +184,7 @@ func FuzzButton(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string, step int, reply string) {
 		parseButton(reply)
 		data, ok := buttonData(render.Button{Input: core.InputID(input), Step: step, Reply: reply})
-		if !ok || step < 0 || len(input) > maxInputID {
+		if !ok || step < 0 || len(input) > channels.MaxInputID {
 			return
 		}
 		if len(data) > maxData || !utf8.ValidString(data) {
