@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core"
@@ -203,8 +204,9 @@ func (e *Endpoint) server(r *http.Request) *sdk.Server {
 		return nil
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: v.name, Version: "1"}, &sdk.ServerOptions{
-		Capabilities: &sdk.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler),
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, Logger: slog.New(slog.DiscardHandler),
 	})
+	s.AddReceivingMiddleware(onlyTools)
 	s.AddTool(&sdk.Tool{
 		Name: "send_message", Title: "Send a message to " + v.name,
 		Description: "Sends a message to the agent " + v.name + " and returns its reply. If the agent needs a person, the person is asked; " +
@@ -214,6 +216,18 @@ func (e *Endpoint) server(r *http.Request) *sdk.Server {
 			`"conversation":{"type":"string","pattern":"` + nameForm.String() + `","description":"keeps apart histories; default if none is given"}}}`),
 	}, e.sendMessage)
 	return s
+}
+
+// onlyTools refuses what the server does not declare, which the library would answer with empty lists.
+func onlyTools(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		for _, other := range []string{"prompts/", "resources/", "completion/", "logging/"} {
+			if strings.HasPrefix(method, other) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there are only tools here, no " + method}
+			}
+		}
+		return next(ctx, method, req)
+	}
 }
 
 func visitorOf(info *auth.TokenInfo) (visitor, bool) {

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/channels/mcp"
 	"parley/core"
 	"parley/core/turn"
 )
@@ -330,5 +332,45 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	if runs[0] == "" || runs[0] != runs[1] {
 		t.Errorf("runs %q", runs)
+	}
+}
+
+// What an agent does not have is not declared, and not answered with an empty list.
+func TestOnlyTools(t *testing.T) {
+	t.Parallel()
+	generations(t, func(t *testing.T, version string) {
+		w := newWorld(t)
+		s := w.dial("bound", version, nil)
+		if c := s.InitializeResult().Capabilities; c.Tools == nil || c.Tools.ListChanged || c.Prompts != nil || c.Resources != nil || c.Completions != nil {
+			t.Errorf("%+v", c)
+		}
+		if _, err := s.ListPrompts(t.Context(), nil); err == nil {
+			t.Error("prompts are listed")
+		}
+		if _, err := s.ListResources(t.Context(), nil); err == nil {
+			t.Error("resources are listed")
+		}
+	})
+}
+
+// A client of today is asked in the order of the batch, whatever the names of its inputs.
+func TestAskedInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.byHand("bound")
+	p := &sdk.CallToolParams{Name: "send_message", Arguments: map[string]any{"text": "site__confirm db__drop site__form ask_user"}}
+	res := w.call(s, p)
+	waiting, err := w.e.Waiting(t.Context(), core.NewConversation("ops", mcp.Channel, "bound/default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(res.InputRequests))
+	if len(names) != len(waiting) || len(names) < 2 {
+		t.Fatalf("asked %q of %d", names, len(waiting))
+	}
+	for i, in := range waiting {
+		if !strings.HasSuffix(names[i], string(in.ID)) {
+			t.Errorf("%d. is %s, want %s", i+1, names[i], in.ID)
+		}
 	}
 }

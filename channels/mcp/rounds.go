@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,13 +14,16 @@ import (
 // answers takes what a client of today handed back: an ask without an answer settles nothing.
 func (c *call) answers(ctx context.Context, got sdk.InputResponseMap) error {
 	for i := range c.asks {
-		res, _ := got[string(c.asks[i].Input)].(*sdk.ElicitResult)
+		res, _ := got[askKey(i, c.asks[i])].(*sdk.ElicitResult)
 		if err := c.take(ctx, &c.asks[i], res); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// askKey names an ask of a round; clients ask in the order of these names.
+func askKey(i int, a ask) string { return fmt.Sprintf("%03d-%s", i+1, a.Input) }
 
 // round ends the call of a client of today: with the turn's end, with what reaches the client, or with what waits.
 func (c *call) round(ctx context.Context, digest string) (*sdk.CallToolResult, error) {
@@ -34,7 +38,7 @@ func (c *call) round(ctx context.Context, digest string) (*sdk.CallToolResult, e
 	requests := sdk.InputRequestMap{}
 	for _, in := range waiting {
 		if a, p := c.open(in); p != nil {
-			requests[string(in.ID)] = p
+			requests[askKey(len(next.Asks), a)] = p
 			next.Asks = append(next.Asks, a)
 		}
 	}
