@@ -167,7 +167,10 @@ func (c *call) unanswered(failed error, said string, err error) error {
 func (c *call) outcome(err error) error {
 	status, refusal := c.wire.refusal()
 	var rpc *jsonrpc.Error
+	login := needsLogin(err)
 	switch {
+	case login != nil:
+		return fmt.Errorf("call %s: the server is %w", c.tool, login)
 	case c.wire.answered.Load() && errors.As(err, &rpc):
 		return c.refused(rpc)
 	case c.wire.answered.Load() && c.ctx.Err() == nil:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/tool"
+	"parley/core/tool/oauth"
 )
 
 // Config is one MCP server. Either URL or Command is set.
@@ -20,6 +21,8 @@ type Config struct {
 	URL string
 	// Headers go with every request to the URL's own host.
 	Headers map[string]string
+	// OAuth says how tokens for the URL are had, nil for none. Its Server and HTTPClient are those of the source.
+	OAuth *oauth.Config
 	// HTTPClient carries the requests; it is the caller's to refuse addresses. nil is a plain client. Its
 	// Timeout is not used and redirects are never followed: a call has a deadline, and headers stay here.
 	HTTPClient *http.Client
@@ -97,8 +100,30 @@ func (c Config) check() error {
 	case c.Command[0] == "":
 		bad("command: the program is empty")
 	}
+	if c.OAuth != nil {
+		for name := range c.Headers {
+			if strings.EqualFold(name, "Authorization") {
+				bad("headers: want either an Authorization header or oauth")
+			}
+		}
+		if c.URL == "" {
+			bad("oauth: it is for a server with a url")
+		} else if err := c.oauth().Check(); err != nil {
+			bad("oauth: %w", err)
+		}
+	}
 	if err := c.Approval.Check(); err != nil {
 		bad("approval: %w", err)
 	}
 	return errors.Join(errs...)
+}
+
+// oauth is how tokens for this source are had. Only where there is such a way.
+func (c Config) oauth() oauth.Config {
+	o := *c.OAuth
+	o.Server, o.HTTPClient = c.URL, c.HTTPClient
+	if o.Log == nil && c.Log != nil {
+		o.Log = c.Log.With("mcp", c.Name)
+	}
+	return o
 }

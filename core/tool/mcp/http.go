@@ -31,8 +31,14 @@ func (s *Source) httpTransport(x *session) sdk.Transport {
 		base = http.DefaultTransport
 	}
 	home, _ := url.Parse(s.cfg.URL) // checked by New
-	client.Transport = &carrier{base: base, home: home, headers: s.cfg.Headers, unheard: x.lose, quiet: x.change}
-	return &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: &client, MaxEventSize: -1} // the carrier bounds them
+	carries := &carrier{base: base, home: home, headers: s.cfg.Headers, unheard: x.lose, quiet: x.change}
+	client.Transport = carries
+	t := &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: &client, MaxEventSize: -1} // the carrier bounds them
+	if s.keeper != nil {
+		t.OAuthHandler = s.keeper
+		carries.clear = func(b []byte) []byte { return []byte(s.keeper.Hide(string(b))) }
+	}
+	return t
 }
 
 // carrier is the HTTP transport of a source: it adds the headers, sees what was sent and answered, bounds
@@ -41,6 +47,8 @@ type carrier struct {
 	base    http.RoundTripper
 	home    *url.URL
 	headers map[string]string
+	// clear masks the tokens in what a server sends back: it is shown to people and to models.
+	clear masker
 	// unheard is told when the stream of notifications has ended for good, quiet when it may come back.
 	unheard, quiet func()
 }
@@ -63,6 +71,8 @@ func (c *carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		w = &wire{}
 	case about.method != w.method:
 		w = &wire{token: w.token} // an answer within that call, or its cancellation
+	default:
+		w.refused(0, nil) // it is sent again, with another token
 	}
 	resp, err := c.send(req, w)
 	if err != nil {
@@ -122,15 +132,15 @@ func before(err error) bool {
 // watch puts a reader between a response and the client library.
 func (c *carrier) watch(resp *http.Response, w *wire, a about) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		w.refuse(resp)
+		w.refuse(resp, c.clear)
 		return
 	}
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
 	case "application/json":
-		resp.Body = &jsonBody{from: resp.Body, wire: w, id: a.id}
+		resp.Body = &jsonBody{from: resp.Body, wire: w, id: a.id, clear: c.clear}
 		resp.ContentLength = -1
 	case "text/event-stream":
-		b := &eventBody{from: resp.Body, wire: w, id: a.id}
+		b := &eventBody{from: resp.Body, wire: w, id: a.id, clear: c.clear}
 		switch {
 		case a.method == methodListen:
 			b.ended = c.unheard
@@ -143,10 +153,11 @@ func (c *carrier) watch(resp *http.Response, w *wire, a about) {
 }
 
 // refuse keeps what a refusing response says, and leaves the body readable.
-func (w *wire) refuse(resp *http.Response) {
+func (w *wire) refuse(resp *http.Response, clear masker) {
 	const most = 64 << 10
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, most)) // what can be read of it
 	_ = resp.Body.Close()
+	body = clear.of(body)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	rpc, ok := response(body, nil)
 	if !ok {
@@ -157,11 +168,12 @@ func (w *wire) refuse(resp *http.Response) {
 
 // jsonBody is a response that is one message, read whole at the first Read.
 type jsonBody struct {
-	from io.ReadCloser
-	wire *wire
-	id   json.RawMessage
-	out  *bytes.Reader
-	err  error
+	from  io.ReadCloser
+	wire  *wire
+	id    json.RawMessage
+	clear masker
+	out   *bytes.Reader
+	err   error
 }
 
 func (b *jsonBody) Read(p []byte) (int, error) {
@@ -183,7 +195,7 @@ func (b *jsonBody) fill() {
 	case len(raw) > maxMessage:
 		raw = tooLarge(b.id)
 	}
-	b.out = bytes.NewReader(b.wire.pass(raw, b.id))
+	b.out = bytes.NewReader(b.wire.pass(b.clear.of(raw), b.id))
 }
 
 func (b *jsonBody) Close() error { return b.from.Close() }

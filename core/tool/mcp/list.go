@@ -36,6 +36,9 @@ func (s *Source) list(ctx context.Context, x *session) error {
 	if caps := x.cs.InitializeResult().Capabilities; caps != nil && caps.Tools != nil {
 		var err error
 		if listed, err = pages(ctx, x.cs); err != nil {
+			if login := needsLogin(err); login != nil {
+				err = login
+			}
 			return fmt.Errorf("list the tools of MCP server %s: %w", s.cfg.Name, &hidden{err, s.hide})
 		}
 	}

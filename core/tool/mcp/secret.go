@@ -122,3 +122,13 @@ type hidden struct {
 
 func (h *hidden) Error() string { return h.hide(h.err.Error()) }
 func (h *hidden) Unwrap() error { return h.err }
+
+// masker masks the tokens in a message; nil masks nothing.
+type masker func([]byte) []byte
+
+func (m masker) of(message []byte) []byte {
+	if m == nil {
+		return message
+	}
+	return m(message)
+}

@@ -64,6 +64,9 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		x.down()
 		s.learn(err)
+		if login := needsLogin(err); login != nil {
+			err = login
+		}
 		return nil, fmt.Errorf("connect to MCP server %s: %w", s.cfg.Name, &hidden{err, s.hide})
 	}
 	x.protocol = x.cs.InitializeResult().ProtocolVersion

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/tool"
+	"parley/core/tool/oauth"
 )
 
 // Source is one MCP server. It is safe for concurrent use.
@@ -18,6 +19,7 @@ type Source struct {
 	target string
 	hide   func(string) string
 	log    *slog.Logger
+	keeper *oauth.Keeper // of the tokens; nil for a server that wants none
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
@@ -46,10 +48,20 @@ func New(c Config) (*Source, error) {
 		return nil, fmt.Errorf("MCP server %q: %w", c.Name, err)
 	}
 	c = c.withDefaults()
-	ctx, stop := context.WithCancel(context.Background())
 	hide := hider(c)
+	shown := hide(target(c))
+	var keeper *oauth.Keeper
+	if c.OAuth != nil {
+		var err error
+		if keeper, err = oauth.New(c.oauth()); err != nil {
+			return nil, fmt.Errorf("MCP server %q: oauth: %w", c.Name, err)
+		}
+		fixed := hide
+		hide = func(s string) string { return keeper.Hide(fixed(s)) }
+	}
+	ctx, stop := context.WithCancel(context.Background())
 	return &Source{
-		cfg: c, name: sourceName(c.Name), target: hide(target(c)), hide: hide, log: c.Log.With("mcp", c.Name),
+		cfg: c, name: sourceName(c.Name), target: shown, hide: hide, log: c.Log.With("mcp", c.Name), keeper: keeper,
 		ctx: ctx, stop: stop, retry: make(chan struct{}, 1), changed: make(chan struct{}),
 		tools: map[string]*mcpTool{}, warned: map[string]bool{},
 	}, nil
@@ -81,6 +93,9 @@ func (s *Source) Run(ctx context.Context) error {
 			s.keep(ctx, x)
 			s.drop(x)
 			open.Go(func() { x.closeWhenIdle(ctx) })
+		case ctx.Err() == nil && needsLogin(err) != nil:
+			s.warnOnce("the MCP server needs a login; the tools known of it stay", "err", err.Error())
+			wait = longestRetry // a call looks at once
 		case ctx.Err() == nil:
 			s.log.Warn("the MCP server cannot be reached", "err", err, "retry", wait)
 		}

@@ -14,6 +14,7 @@ type eventBody struct {
 	wire *wire
 	// id is that of the request the stream answers, nil for none.
 	id json.RawMessage
+	clear masker
 	// ended, if set, is told once when the stream has ended.
 	ended func()
 
@@ -119,7 +120,7 @@ func (b *eventBody) emit(head *bytes.Buffer, data []byte, has bool) {
 	if has {
 		b.out.WriteString("data: ")
 		// A line break in a message is white space between its parts: no string of JSON holds one.
-		b.out.Write(bytes.ReplaceAll(b.wire.pass(data, b.id), []byte("\n"), []byte(" ")))
+		b.out.Write(bytes.ReplaceAll(b.wire.pass(b.clear.of(data), b.id), []byte("\n"), []byte(" ")))
 		b.out.WriteByte('\n')
 	}
 	if head.Len() > 0 || has {
