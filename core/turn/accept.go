@@ -72,7 +72,7 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 		return err
 	}
 	if a.run != nil && a.run.Abort != nil {
-		e.cancelModel(c)
+		e.cutShort(c)
 	}
 	e.lookAt(a.now, a.due)
 	if a.glance != nil {

@@ -30,7 +30,9 @@ type state struct {
 	want  *want           // what it waits on, nil for nothing
 	asks  []tool.Answered // answers to the tool's own asks
 	done  bool
-	back  time.Time // when its last attempt came back
+	// awaited says that its tool was waited for.
+	awaited bool
+	back    time.Time // when its last attempt came back
 	// below says that the run it delegated to waits: since an earlier pass, or as this pass found.
 	below belowState
 	again bool // a person said to run it again although it may have run

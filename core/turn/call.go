@@ -121,6 +121,9 @@ func (b *batch) start(s *state, unknown, changed string) (*want, error) {
 	if b.d.soft.Err() != nil {
 		return nil, errStopping
 	}
+	if err := b.d.awaitTool(s); err != nil {
+		return nil, err
+	}
 	if (s.approval != nil || len(s.asks) > 0) && b.d.e.changed(b.d.agent, *row) {
 		return b.wantAgain(s, changed), nil // what a person answered was about another tool
 	}
@@ -184,6 +187,9 @@ func (b *batch) came(s *state) {
 func (d *driver) call(s *state) (r ran, err error) {
 	if s.dec.Type == core.ToolAgent {
 		return d.delegate(s)
+	}
+	if err := d.awaitTool(s); err != nil {
+		return ran{}, err
 	}
 	t, ok := d.agent.lookup(s.row.Tool)
 	if !ok {

@@ -58,8 +58,8 @@ type Engine struct {
 	soft    context.Context // ends when Run is told to stop: no step begins after it
 	hard    context.Context // ends after the grace: running tool calls are cut
 	drivers sync.WaitGroup
-	cancels map[core.ConversationID]context.CancelFunc // of the model request in flight
-	working map[core.ConversationID]int                // being advanced
+	cuts    map[core.ConversationID][]*cut // what an abort ends at once
+	working map[core.ConversationID]int    // being advanced
 
 	glances  map[string][]core.Out // by channel: edits that are tried once, without a row
 	partials partials
@@ -80,7 +80,7 @@ func New(c Config) (*Engine, error) {
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
 		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile,
-		cancels:  map[core.ConversationID]context.CancelFunc{},
+		cuts:     map[core.ConversationID][]*cut{},
 		working:  map[core.ConversationID]int{},
 		glances:  map[string][]core.Out{},
 		partials: partials{texts: map[core.ConversationID]*partial{}, told: map[string]bool{}},

@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,10 +68,8 @@ func ended(r model.Response) string {
 // generate asks the model for its next reply. What was recorded so far is made durable first where
 // anything is, so that a slow model never holds back the result of a call.
 func (d *driver) generate(step int) (model.Response, error) {
-	ctx, cancel := context.WithCancel(d.soft)
-	defer cancel()
-	d.e.modelBegins(d.claim.Conversation, cancel)
-	defer d.e.modelEnds(d.claim.Conversation)
+	ctx, done := d.untilAbort()
+	defer done()
 	// An abort that came before there was anything to cancel is seen here.
 	check := d.checkAbort
 	if _, steps := d.j.Pending(); len(steps) > 0 || len(d.dirty) > 0 {
@@ -117,36 +114,6 @@ func abortableThen(f func(*act) error) func(*act) error {
 			return err
 		}
 		return f(a)
-	}
-}
-
-// checkAbort reads whether somebody wants the run to stop.
-func (d *driver) checkAbort() error {
-	run, err := d.e.store.Run(d.hard, d.root.run.ID)
-	if err == nil && run.Abort != nil {
-		return errAborted
-	}
-	return err
-}
-
-func (e *Engine) modelBegins(c core.ConversationID, cancel context.CancelFunc) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.cancels[c] = cancel
-}
-
-func (e *Engine) modelEnds(c core.ConversationID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.cancels, c)
-}
-
-// cancelModel cuts the model request in flight of a conversation whose run is to be aborted.
-func (e *Engine) cancelModel(c core.ConversationID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if cancel := e.cancels[c]; cancel != nil {
-		cancel()
 	}
 }
 

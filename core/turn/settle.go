@@ -194,7 +194,7 @@ func (a *act) begin() error {
 			return nil
 		case c.Kind == core.CallAsk, in.Kind == core.KindApproval && in.State != core.InputAccepted:
 			continue // its result comes from the answer alone
-		case in.Kind != core.KindApproval, in.Purpose == core.PurposeChanged, len(c.Asks) > 0, a.e.changed(a.agent, c):
+		case in.Kind != core.KindApproval, in.Purpose == core.PurposeChanged, len(c.Asks) > 0, a.e.changed(a.agent, c), a.agent.mayCome(c.Tool):
 			return nil
 		}
 		c.Status, c.Claim, c.Approval, c.Attempt = core.CallExecuting, a.claim.Token, approvalOf(*in), c.Waits
