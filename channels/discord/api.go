@@ -179,10 +179,8 @@ func (c *client) failure(ctx context.Context, k call, x *exchange, err error) *c
 	default:
 		e.Description = bare(err).Error()
 	}
-	switch {
-	case ctx.Err() != nil:
-		e.cause = ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
+	e.cause = ctx.Err()
+	if errors.Is(err, context.DeadlineExceeded) {
 		e.cause, e.Description = context.DeadlineExceeded, "no answer in time"
 	}
 	e.Description = c.redact(e.Description, k.secret)

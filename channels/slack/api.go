@@ -164,10 +164,8 @@ func (c *client) failure(ctx context.Context, method string, left bool, err erro
 	case errors.As(err, &address):
 		e.text = address.Err.Error() // without the address
 	}
-	switch {
-	case ctx.Err() != nil:
-		e.cause = ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
+	e.cause = ctx.Err()
+	if errors.Is(err, context.DeadlineExceeded) {
 		e.cause, e.text = context.DeadlineExceeded, "no answer in time"
 	}
 	e.text = c.redact(e.text)

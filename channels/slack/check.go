@@ -23,6 +23,7 @@ var scopes = []struct {
 	{"app_mentions:read", "mentions arrive only where the bot is a member", channels.LevelWarn},
 	{"im:write", "the bot cannot begin a direct chat", channels.LevelWarn},
 	{"users:read", "guests and closed accounts cannot be told from members, and languages are not known", channels.LevelWarn},
+	{"files:read", "pictures that people send are not shown to the model", channels.LevelWarn},
 	{"files:write", "arguments too long for messages cannot be sent", channels.LevelFail},
 	{"channels:read", "it cannot be seen whether the bot is in a channel", channels.LevelWarn},
 	{"groups:read", "it cannot be seen whether the bot is in a private channel", channels.LevelWarn},

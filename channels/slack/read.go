@@ -145,7 +145,11 @@ func attached(e event) (out []core.File) {
 		if name == "" {
 			name = "file"
 		}
-		out = append(out, core.File{Name: name, Type: f.Type, Size: f.Size})
+		named := core.File{Name: name, Type: f.Type, Size: f.Size}
+		if validFile.MatchString(f.ID) && !f.External && f.Mode != "hidden_by_limit" {
+			named.Ref = f.ID
+		}
+		out = append(out, named)
 	}
 	var more []attachment
 	if present(e.Attachments) && json.Unmarshal(e.Attachments, &more) != nil {

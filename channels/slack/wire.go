@@ -45,11 +45,13 @@ type event struct {
 }
 
 type file struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	Type  string `json:"mimetype"`
-	Size  int64  `json:"size"`
-	Mode  string `json:"mode"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Type     string `json:"mimetype"`
+	Size     int64  `json:"size"`
+	Mode     string `json:"mode"`
+	External bool   `json:"is_external"`
 }
 
 // attachment is the message that a person forwards, or the preview of a link in one.

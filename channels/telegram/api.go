@@ -172,10 +172,8 @@ func (c *client) failure(ctx context.Context, method string, x *exchange, err er
 	default:
 		e.Description = err.Error()
 	}
-	switch {
-	case ctx.Err() != nil:
-		e.cause = ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
+	e.cause = ctx.Err()
+	if errors.Is(err, context.DeadlineExceeded) {
 		e.cause, e.Description = context.DeadlineExceeded, "no answer in time"
 	}
 	if e.RetryAfter == 0 && e.Code == http.StatusTooManyRequests {

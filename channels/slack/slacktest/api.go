@@ -56,7 +56,7 @@ var need = map[string][]string{
 	"conversations.replies": {"channels:history", "groups:history", "im:history", "mpim:history"},
 	"conversations.info":    {"channels:read", "groups:read", "im:read", "mpim:read"},
 	"conversations.open":    {"im:write"}, "users.info": {"users:read"},
-	"files.getUploadURLExternal": {"files:write"}, "files.completeUploadExternal": {"files:write"},
+	"files.info": {"files:read"}, "files.getUploadURLExternal": {"files:write"}, "files.completeUploadExternal": {"files:write"},
 }
 
 // answer does what a method does.
@@ -99,6 +99,8 @@ func (s *Server) answer(method string, p params) map[string]any {
 		return s.setStatus(p)
 	case "files.getUploadURLExternal":
 		return s.uploadURL(p)
+	case "files.info":
+		return s.fileInfo(p)
 	case "files.completeUploadExternal":
 		return s.completeUpload(p)
 	}

@@ -150,6 +150,7 @@ type upload struct {
 	File
 	length int
 	done   bool
+	at     string // where it is told to stand, "" for here
 }
 
 func (s *Server) uploadURL(p params) map[string]any {

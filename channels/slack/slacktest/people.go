@@ -34,6 +34,7 @@ func (s *Server) Say(user string, at Where, text string, how ...Said) string {
 	}
 	r.members[user] = true
 	r.messages = append(r.messages, m)
+	s.keep(m)
 	if m.Fields["slacktest_silent"] != nil {
 		delete(m.Fields, "slacktest_silent")
 		s.mu.Note()

@@ -55,6 +55,7 @@ type Control struct {
 // File is one that was uploaded and shared.
 type File struct {
 	ID, Name, Title string
+	Type            string // "": text/plain
 	Data            []byte
 }
 
@@ -240,7 +241,7 @@ func (s *Server) json(r *room, m *Message) map[string]any {
 	if len(m.Files) > 0 {
 		var list []any
 		for _, f := range m.Files {
-			list = append(list, map[string]any{"id": f.ID, "name": f.Name, "title": f.Title, "mimetype": "text/plain", "size": len(f.Data)})
+			list = append(list, s.fileJSON(f))
 		}
 		out["files"] = list
 	}

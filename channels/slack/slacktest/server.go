@@ -69,7 +69,7 @@ const (
 )
 
 // AllScopes are those that the manifest asks for.
-var AllScopes = strings.Fields("app_mentions:read channels:history channels:read chat:write files:write groups:history groups:read im:history im:read im:write mpim:history mpim:read users:read")
+var AllScopes = strings.Fields("app_mentions:read channels:history channels:read chat:write files:read files:write groups:history groups:read im:history im:read im:write mpim:history mpim:read users:read")
 
 // Server is a Slack.
 type Server struct {
@@ -218,13 +218,15 @@ func (s *Server) Calls(method string) []Call {
 // Wait returns once cond holds, which is tried again after every change, or with the error of ctx.
 func (s *Server) Wait(ctx context.Context, cond func() bool) error { return s.mu.Wait(ctx, cond) }
 
-// ServeHTTP answers Web API methods, uploads and sockets.
+// ServeHTTP answers Web API methods, uploads, downloads and sockets.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/socket":
 		s.socket(w, r)
 	case strings.HasPrefix(r.URL.Path, "/upload/"):
 		s.receiveFile(w, r)
+	case strings.HasPrefix(r.URL.Path, "/files-pri/"):
+		s.serveFile(w, r)
 	case strings.HasPrefix(r.URL.Path, "/api/"):
 		s.method(w, r, strings.TrimPrefix(r.URL.Path, "/api/"))
 	default:
