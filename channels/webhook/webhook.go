@@ -33,6 +33,9 @@ type Hook struct {
 	Events []string
 }
 
+// Address is where it goes as it may be shown: paths and queries of webhooks often hold keys.
+func (h Hook) Address() string { return shown(h.URL) }
+
 // Outcome is how one attempt ended.
 type Outcome string
 
