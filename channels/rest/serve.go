@@ -181,9 +181,6 @@ func write(w http.ResponseWriter, out reply) {
 }
 
 func encode(v any) ([]byte, error) {
-	if raw, ok := v.(json.RawMessage); ok {
-		return raw, nil
-	}
 	b, err := json.Marshal(v)
 	return append(b, '\n'), err
 }
