@@ -21,7 +21,9 @@ type choice struct {
 	free     bool
 	defaults bool
 	verdicts bool // a label says yes or no itself, so that a bare consent cannot mean the defaults
-	part     func(picked []int) *core.Part
+	// addresses: a label is one, so that a slash in a text may part nothing.
+	addresses bool
+	part      func(picked []int) *core.Part
 }
 
 const doubled = -1
@@ -34,7 +36,8 @@ func newChoice(options []core.Option, lang string) *choice {
 		labels[i] = o.Label
 		f := Fold(o.Label)
 		c.labels = append(c.labels, f)
-		c.words = append(c.words, strings.FieldsFunc(f, notWord))
+		c.words = append(c.words, wordsOf(f))
+		c.addresses = c.addresses || strings.Contains(f, "://")
 		put(c.byLabel, f, i)
 		put(c.byValue, Fold(o.Value), i)
 		c.verdicts = c.verdicts || lex.verdict(f, c.words[i])
@@ -122,7 +125,7 @@ func (r *Reader) find(c *choice, s string) found {
 	if c.n == 0 {
 		return found{}
 	}
-	if i := strings.LastIndexByte(t, ' '); i > 0 && !r.p.Exact {
+	if (strings.IndexByte(t, ' ') > 0 || r.lex.picks != nil) && !r.p.Exact {
 		if f := r.picked(c, t); f.ok || f.unclear() {
 			return f
 		}
@@ -182,18 +185,37 @@ func (r *Reader) outside(c *choice) found {
 // picked reads "I'd go with 2": a position, not a label, which may be part of a longer thought.
 func (r *Reader) picked(c *choice, s string) found {
 	for i := 0; i < len(s); i++ {
-		if s[i] != ' ' || r.lex.roles[s[:i]]&isPick == 0 {
-			continue
+		if s[i] == ' ' && r.lex.roles[s[:i]]&isPick != 0 {
+			if f := r.pickOf(c, s[i+1:]); f.ok || f.unclear() {
+				return f
+			}
 		}
-		if f := r.position(c, s[i+1:]); f.ok || f.unclear() {
-			return f
+	}
+	for _, pick := range r.lex.picks {
+		if rest, ok := strings.CutPrefix(s, pick); ok {
+			if f := r.pickOf(c, rest); f.ok || f.unclear() {
+				return f
+			}
 		}
-		if _, ok := c.byLabel[s[i+1:]]; ok {
-			return found{hint: core.HintWords}
-		}
-		if f := r.list(c, s[i+1:]); f.ok || f.unclear() {
-			return found{hint: core.HintSeveral}
-		}
+	}
+	return found{}
+}
+
+// pickOf reads what was picked: a position, or several where several may be chosen.
+func (r *Reader) pickOf(c *choice, s string) found {
+	if f := r.position(c, s); f.ok || f.unclear() {
+		return f
+	}
+	if _, ok := c.byLabel[s]; ok {
+		return found{hint: core.HintWords}
+	}
+	bare := *c
+	bare.labels = nil
+	if f := r.list(&bare, s); f.ok && c.multi {
+		return f
+	}
+	if f := r.list(c, s); f.ok || f.unclear() {
+		return found{hint: core.HintSeveral}
 	}
 	return found{}
 }
@@ -216,14 +238,16 @@ func (r *Reader) several(c *choice, s string) found {
 	return found{ok: true}
 }
 
-// allOf is the number in "all four", 0 for none.
+// allOf is the number in "all four" and "all four of them", 0 for none.
 func (r *Reader) allOf(s string) int {
-	i := strings.LastIndexByte(s, ' ')
-	if i < 0 || r.lex.roles[s[:i]]&isAll == 0 {
-		return 0
-	}
-	if at := r.lex.numbers[s[i+1:]]; at.Plain {
-		return at.N
+	for i := 0; i < len(s); i++ {
+		if s[i] != ' ' || r.lex.roles[s[:i]]&isAll == 0 {
+			continue
+		}
+		word, rest, _ := strings.Cut(s[i+1:], " ")
+		if at := r.lex.numbers[word]; at.Plain && (rest == "" || r.lex.roles[s[:i+1]+rest]&isAll != 0) {
+			return at.N
+		}
 	}
 	return 0
 }
@@ -245,8 +269,13 @@ func (r *Reader) allBut(c *choice, s string) found {
 		}
 	}
 	for i := 0; i < len(s) && rest == ""; i++ {
-		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",")]&isAll != 0 {
-			rest = r.afterExcept(s[i+1:])
+		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",")]&(isAll|isNone) != 0 {
+			if rest = r.afterExcept(s[i+1:]); rest != "" && r.lex.roles[strings.TrimRight(s[:i], ",")]&isAll == 0 {
+				return found{hint: core.HintSeveral} // none but some
+			}
+			if roles := r.lex.roles[s[i+1:]]; rest == "" && (roles&isExcept != 0 || r.eitherWhole(s[i+1:])) {
+				return found{hint: core.HintSeveral}
+			}
 		}
 	}
 	if rest == "" {
@@ -254,6 +283,8 @@ func (r *Reader) allBut(c *choice, s string) found {
 	}
 	f := r.list(c, rest)
 	switch {
+	case !f.ok && !f.unclear() && (strings.IndexByte(rest, ' ') < 0 || r.lex.roles[rest]&(isAll|isNone) != 0):
+		return found{hint: core.HintPartial} // all but what is no option
 	case !f.ok:
 		return f
 	case !c.multi || r.p.Exact || f.n == 0:
@@ -265,6 +296,12 @@ func (r *Reader) allBut(c *choice, s string) found {
 		return found{hint: core.HintSeveral}
 	}
 	return found{set: left, n: left.count(), ok: true}
+}
+
+// eitherWhole reads what stands behind an "all" or "none" with another of them: "or none".
+func (r *Reader) eitherWhole(s string) bool {
+	and, whole, _ := strings.Cut(s, " ")
+	return r.lex.roles[and]&(isAnd|isOr) != 0 && r.lex.roles[whole]&(isAll|isNone) != 0
 }
 
 // afterExcept takes a word of exception off the start of s; the longest that fits.

@@ -172,7 +172,7 @@ func corpus(t testing.TB, file string) []line {
 // TestReplyCorpus reads every line of the corpus, or of the file that PARLEY_REPLIES names.
 func TestReplyCorpus(t *testing.T) {
 	t.Parallel()
-	files := []string{"testdata/replies.jsonl", "testdata/more.jsonl"}
+	files := []string{"testdata/replies.jsonl", "testdata/more.jsonl", "testdata/kinds.jsonl"}
 	if f := os.Getenv("PARLEY_REPLIES"); f != "" {
 		if _, err := os.Stat(f); err != nil && !filepath.IsAbs(f) {
 			f = filepath.Join("..", f) // as seen from the root, where go test was called

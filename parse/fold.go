@@ -133,6 +133,10 @@ func appendLower(out []byte, r rune) []byte {
 		return append(out, "ss"...)
 	case 'ς':
 		r = 'σ'
+	case 'ı': // what a capital I is the capital of
+		r = 'i'
+	case 'ё': // mostly written without its dots
+		r = 'е'
 	}
 	return utf8.AppendRune(out, r)
 }
@@ -140,10 +144,10 @@ func appendLower(out []byte, r rune) []byte {
 // marks are quotes, dashes, separators and digits in rings, as what they stand for.
 var marks = func() map[rune]string {
 	m := map[rune]string{
-		'İ': "i", '⁄': "/", '∕': "/", '、': ",", '،': ",", '﹐': ",", '؛': ";", '؟': "?", '。': ".", '۔': ".", '।': ".", '｡': ".", '🔟': "10",
+		'İ': "i", '⁄': "/", '∕': "/", '、': ",", '،': ",", '﹐': ",", '؛': ";", '؟': "?", '〜': "~", '。': ".", '۔': ".", '।': ".", '｡': ".", '🔟': "10",
 	}
 	for to, from := range map[string]string{
-		"'": "‘’‚‛′ʼʹ´`＇＇", `"`: "“”„‟″«»「」『』〝〞＂", "-": "‐‑‒–—―−﹘﹣－",
+		"'": "‘’‚‛′ʼʹ´`＇＇‹›", `"`: "“”„‟″«»「」『』〝〞＂", "-": "‐‑‒–—―−﹘﹣－",
 	} {
 		for _, r := range from {
 			if r >= utf8.RuneSelf {

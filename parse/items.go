@@ -129,13 +129,18 @@ func (x *lexicon) items(s string, buf []item) (its []item, ok bool) {
 	return its, true
 }
 
-// unpolite takes a "please" or "thanks" off the end of a folded text.
+// unpolite takes a "please" or "thanks", or what else may follow a choice, off the end of a folded text.
 func (x *lexicon) unpolite(s string) string {
 	for _, p := range x.please {
 		if t, ok := strings.CutSuffix(s, p); ok && t != "" {
 			if u := strings.TrimRight(t, " "); len(u) < len(t) || strings.HasSuffix(u, ",") {
 				return strings.TrimRight(strings.TrimSuffix(u, ","), " .!")
 			}
+		}
+	}
+	for _, p := range x.tail {
+		if t, ok := strings.CutSuffix(s, p); ok && t != "" {
+			return strings.TrimRight(t, " ")
 		}
 	}
 	return s

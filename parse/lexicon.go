@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/core/words"
@@ -63,7 +64,11 @@ type lexicon struct {
 	longest int
 	please  []string
 	ends    []string        // phrases of isExceptEnd
-	tight   []string        // "and" and "or" of scripts that write no space around them
+	tight   []string        // "and", "or" and "to" of scripts that write no space around them
+	from    []string        // before a range
+	toEnd   []string        // after it
+	tail    []string        // after a choice
+	picks   []string        // before a position, without a space
 	alike   map[int][]alike // by length in runes, for typos
 	numbers map[string]words.Place
 	letters map[string]words.Place
@@ -138,11 +143,17 @@ func (x *lexicon) add(l *words.Language) {
 	for _, p := range l.ExceptEnd {
 		x.ends = append(x.ends, Fold(p))
 	}
-	for _, p := range append(slices.Clone(l.And), l.Or...) {
-		if r, _ := utf8.DecodeRuneInString(p); r >= firstSpaceless {
+	for _, p := range slices.Concat(l.And, l.Or, l.To) {
+		if r, n := utf8.DecodeRuneInString(p); r >= firstSpaceless || n == len(p) && unicode.Is(unicode.Arabic, r) {
 			x.tight = append(x.tight, p)
 		}
 	}
+	for _, p := range l.Pick {
+		if r, _ := utf8.DecodeRuneInString(p); r >= firstSpaceless {
+			x.picks = append(x.picks, p)
+		}
+	}
+	x.from, x.toEnd, x.tail = append(x.from, l.From...), append(x.toEnd, l.ToEnd...), append(x.tail, l.Tail...)
 	for _, p := range l.Last {
 		x.last[Fold(p)] = struct{}{}
 	}

@@ -34,7 +34,10 @@ func (r *Reader) list(c *choice, s string) found {
 	if c.n > maxOptions {
 		return found{}
 	}
-	l := lister{r: r, c: c, s: r.lex.loosen(s)}
+	if !c.addresses && strings.Contains(s, "://") {
+		return found{}
+	}
+	l := lister{r: r, c: c, s: r.lex.loosen(c, s)}
 	l.from(0, way{})
 	switch {
 	case len(l.found) == 0:
@@ -54,8 +57,8 @@ func (r *Reader) list(c *choice, s string) found {
 	return found{hint: core.HintSeveral}
 }
 
-// loosen puts spaces around an "and" that stands between two numbers without any: "1と3".
-func (x *lexicon) loosen(s string) string {
+// loosen puts spaces around an "and", "or" or "to" that stands between two items without any: "1と3", "赤と青".
+func (x *lexicon) loosen(c *choice, s string) string {
 	for _, and := range x.tight {
 		for i := 1; i < len(s); {
 			n := strings.Index(s[i:], and)
@@ -63,9 +66,7 @@ func (x *lexicon) loosen(s string) string {
 				break
 			}
 			i += n
-			before, _ := utf8.DecodeLastRuneInString(s[:i])
-			after, _ := utf8.DecodeRuneInString(s[i+len(and):])
-			if counts(before) && counts(after) {
+			if c.borders(s[:i], s[i+len(and):]) {
 				s = s[:i] + " " + and + " " + strings.TrimLeft(s[i+len(and):], " ")
 				i++
 			}
@@ -73,6 +74,18 @@ func (x *lexicon) loosen(s string) string {
 		}
 	}
 	return s
+}
+
+// borders reports whether an item can end before a place in a text and another begin behind it.
+func (c *choice) borders(before, behind string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(behind)
+	ends, begins := counts(last), counts(next)
+	for _, label := range c.labels {
+		ends = ends || label != "" && strings.HasSuffix(before, label)
+		begins = begins || label != "" && strings.HasPrefix(behind, label)
+	}
+	return ends && begins
 }
 
 // counts reports whether a rune can stand at the end or the start of a number as East Asia writes it.
@@ -92,12 +105,35 @@ func (l *lister) from(i int, w way) {
 			l.item(i+n, w, k)
 		}
 	}
-	if l.positions(i, w) {
+	if l.positions(i, w) || !met && (l.quoted(i, w) || l.fromRange(i, w)) {
 		met = true
 	}
 	if !met {
 		l.unknown(i, w)
 	}
+}
+
+// quoted reads an item at byte i that has a pair of marks around it: "Lint", *Docs*.
+func (l *lister) quoted(i int, w way) bool {
+	if i == len(l.s) || strings.IndexByte("\"'*_`", l.s[i]) < 0 {
+		return false
+	}
+	n := strings.IndexByte(l.s[i+1:], l.s[i])
+	end := i + n + 2
+	if n < 1 || !ends(l.s, end) {
+		return false
+	}
+	inner := l.s[i+1 : end-1]
+	if k, ok := l.c.byLabel[inner]; ok {
+		l.item(end, w, k)
+		return true
+	}
+	at := l.r.place(l.c, inner)
+	if at.N > 0 && at.N <= l.c.n {
+		l.item(end, w, at.N-1)
+		return true
+	}
+	return false
 }
 
 // ends reports whether an item can end before byte i.
@@ -181,9 +217,14 @@ func (l *lister) positions(i int, w way) (met bool) {
 			end++
 		}
 		text := l.s[i:end]
-		if a, b, ok := l.span(text); ok && n == 0 {
-			l.rangeOf(end, w, a, b)
-			return true
+		if n == 0 {
+			if a, b, ok := l.span(text); ok {
+				l.rangeOf(end, w, a, b)
+				return true
+			}
+			if at, k := l.glued(text); at.N > 0 {
+				return l.labelled(i+k, w, at, false)
+			}
 		}
 		phrase := strings.TrimRight(text, ".:")
 		found := l.r.place(l.c, phrase)
@@ -205,6 +246,41 @@ func (l *lister) positions(i int, w way) (met bool) {
 	return at.N > 0
 }
 
+// glued reads "2." or "2)" with something behind it that no space parts from it: where that begins.
+func (l *lister) glued(word string) (at words.Place, behind int) {
+	i := strings.IndexAny(word, ".):")
+	if i < 1 || i+1 == len(word) || word[i+1] >= '0' && word[i+1] <= '9' {
+		return at, 0
+	}
+	if at = l.r.place(l.c, strings.TrimPrefix(word[:i], "(")); !at.Plain {
+		return words.Place{}, 0
+	}
+	return at, i + 1
+}
+
+// labelled goes on with the label at byte i, which has to agree with the position before it; behind a comma another
+// label is the next item. It reports whether one agrees.
+func (l *lister) labelled(i int, w way, at words.Place, comma bool) (agrees bool) {
+	for k, label := range l.c.labels {
+		if label == "" || !strings.HasPrefix(l.s[i:], label) || !ends(l.s, i+len(label)) {
+			continue
+		}
+		x := w
+		switch {
+		case k == at.N-1:
+			agrees = true
+		case at.N <= l.c.n && label == l.c.labels[at.N-1]: // its double: the number tells
+			continue
+		case comma:
+			continue
+		default:
+			x.hint = core.HintConflict
+		}
+		l.item(i+len(label), x, k)
+	}
+	return agrees
+}
+
 // numbered goes on after position at, which ends before byte i: alone, as the start of a range, or with
 // its label behind it.
 func (l *lister) numbered(i int, w way, at words.Place) {
@@ -212,18 +288,11 @@ func (l *lister) numbered(i int, w way, at words.Place) {
 	for j < len(l.s) && strings.IndexByte(" -,", l.s[j]) >= 0 {
 		j++
 	}
-	comma := strings.IndexByte(l.s[i:j], ',') >= 0 // then another label is the next item
-	for k, label := range l.c.labels {
-		if j > i && label != "" && (k == at.N-1 || !comma) && strings.HasPrefix(l.s[j:], label) && ends(l.s, j+len(label)) {
-			x := w
-			if k != at.N-1 {
-				x.hint = core.HintConflict
-			}
-			l.item(j+len(label), x, k)
-		}
+	if j > i && l.labelled(j, w, at, strings.IndexByte(l.s[i:j], ',') >= 0) {
+		return
 	}
-	if !l.r.p.Exact {
-		l.toRange(i, w, at)
+	if !l.r.p.Exact && l.toRange(i, w, at) {
+		return
 	}
 	if at.N > l.c.n {
 		w.hint = core.HintNumber
@@ -232,53 +301,6 @@ func (l *lister) numbered(i int, w way, at words.Place) {
 		return
 	}
 	l.item(i, w, at.N-1)
-}
-
-// toRange reads " to 3" or " - 3" at byte i.
-func (l *lister) toRange(i int, w way, at words.Place) {
-	rest, ok := strings.CutPrefix(l.s[i:], " ")
-	if !ok {
-		return
-	}
-	word, rest, ok := strings.Cut(rest, " ")
-	if !ok || word != "-" && l.r.lex.roles[word]&isTo == 0 {
-		return
-	}
-	last := rest
-	if n := strings.IndexAny(rest, " ,;+&/"); n >= 0 {
-		last = rest[:n]
-	}
-	if b := l.r.place(l.c, last); b.N > 0 {
-		l.rangeOf(len(l.s)-len(rest)+len(last), w, at.N, b.N)
-	}
-}
-
-// span reads "1-3" in one word.
-func (l *lister) span(s string) (a, b int, ok bool) {
-	from, to, ok := strings.Cut(s, "-")
-	if !ok || from == "" || l.r.p.Exact {
-		return 0, 0, false
-	}
-	x, y := l.r.place(l.c, from), l.r.place(l.c, to)
-	return x.N, y.N, x.Plain && y.Plain
-}
-
-func (l *lister) rangeOf(end int, w way, a, b int) {
-	switch {
-	case b > l.c.n:
-		w.hint = core.HintNumber
-	case a > b:
-		w.hint = core.HintSeveral
-	}
-	for k := a; k <= b && k <= l.c.n; k++ {
-		w.set.add(k - 1)
-		w.n++
-		w.known++
-	}
-	if a > b {
-		w.n, w.known = w.n+1, w.known+1
-	}
-	l.after(end, w)
 }
 
 // unknown reads something that is no option as an item of a list, if it is short and commas stand around it.
@@ -290,7 +312,8 @@ func (l *lister) unknown(i int, w way) {
 	}
 	text := strings.TrimSpace(l.s[i:end])
 	before := strings.TrimRight(l.s[:i], " ")
-	bounded := w.and || before == "" || strings.IndexByte(",;+&/", before[len(before)-1]) >= 0
+	bounded := w.and || before == "" || strings.IndexByte(",;+&/", before[len(before)-1]) >= 0 ||
+		w.known > 1 && w.known == w.n && end == len(l.s) && strings.IndexByte(text, ' ') < 0
 	first, _, _ := strings.Cut(text, " ")
 	switch {
 	case text == "", strings.Count(text, " ") > 1, !bounded, n < 0 && w.n == 0:

@@ -92,6 +92,6 @@ var shortcodes = map[string]string{
 	"white_check_mark": "✅", "heavy_check_mark": "✔", "ballot_box_with_check": "☑", "check": "✓",
 	"x": "❌", "no_entry_sign": "🚫", "no_entry": "⛔", "negative_squared_cross_mark": "❎", "heavy_multiplication_x": "✖", "octagonal_sign": "🛑", "stop_sign": "🛑",
 	"ok": "🆗", "ok_hand": "👌", "100": "💯", "clap": "👏", "pray": "🙏", "raised_hands": "🙌", "rocket": "🚀", "tada": "🎉", "handshake": "🤝", "saluting_face": "🫡", "muscle": "💪", "large_green_circle": "🟢", "red_circle": "🔴",
-	"no_good": "🙅", "hand": "✋", "raised_hand": "✋", "hourglass": "⌛", "hourglass_flowing_sand": "⏳", "slightly_smiling_face": "🙂", "smile": "😄", "simple_smile": "🙂",
+	"no_good": "🙅", "hand": "✋", "raised_hand": "✋", "hourglass": "⌛", "hourglass_flowing_sand": "⏳", "slightly_smiling_face": ":)", "simple_smile": ":)", "smile": "😄",
 	"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "keycap_ten": "10", "zero": "0",
 }

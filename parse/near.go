@@ -21,7 +21,7 @@ func (r *Reader) near(its []item, s string, of role) core.Reading {
 	if r.lex.typo(s, of) {
 		return unclear(core.HintWords)
 	}
-	if numeric(s) {
+	if r.plainNumber(s) {
 		return unclear(core.HintNumber)
 	}
 	if r.nearlyPolite(s) {
@@ -98,7 +98,7 @@ func (r *Reader) attempt(its []item, of role) (core.Hint, bool) {
 		switch {
 		case roles&around == 0:
 			return "", false
-		case roles&isNot != 0 && roles&said == 0 && (i+1 == len(its) || its[i+1].roles&(said|isLead|isIt) == 0):
+		case roles&isNot != 0 && roles&said == 0 && (i == 0 || its[i-1].roles&isOr == 0) && (i+1 == len(its) || its[i+1].roles&(said|isLead|isIt) == 0):
 			return "", false // a negation of something else
 		}
 		any = any || roles&said != 0

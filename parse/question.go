@@ -198,13 +198,24 @@ func (r *Reader) partial(c *choice, s string) bool {
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	spaceless := first >= firstSpaceless && utf8.RuneCountInString(s) > 1
-	said := strings.FieldsFunc(s, notWord)
+	said := wordsOf(s)
 	for i, l := range c.labels {
 		if inOrder(said, c.words[i]) || letters(said) || spaceless && strings.Contains(l, s) {
 			return true
 		}
 	}
 	return false
+}
+
+// wordsOf are the words of a folded text, without marks around them.
+func wordsOf(s string) []string {
+	out := strings.FieldsFunc(s, notWord)
+	for i, w := range out {
+		if t := strings.Trim(w, "'"); t != "" {
+			out[i] = t
+		}
+	}
+	return out
 }
 
 func notWord(r rune) bool {
@@ -236,14 +247,27 @@ func inOrder(said, label []string) bool {
 	return len(said) > 0
 }
 
-// negated reports whether a text is a negation, a consent or a please and a choice behind it: "not 2".
+// negated reports whether a text is a choice and something beside it that takes from it or adds to it: "not 2",
+// "maybe 2", "2 for now".
 func (r *Reader) negated(c *choice, s string) bool {
-	const before = isNot | isDont | isLead | isNo | isYes | isNear
+	const before = isNot | isDont | isLead | isNo | isYes | isNear | isWait | isOk | isOr | isAnd | isExcept
+	const behind = isLead | isNo | isYes | isNear | isWait | isOk | isOr | isAnd | isWhole | isIt
+	chosen := func(s string) bool {
+		f := r.find(c, s)
+		return f.ok || f.unclear() && f.hint != core.HintPartial
+	}
 	for i := 0; i < len(s) && i < 24; i++ {
-		if s[i] != ' ' || r.lex.roles[strings.TrimRight(s[:i], ",.!")]&before == 0 {
-			continue
+		if head := strings.TrimRight(s[:i], ",.!"); s[i] == ' ' && (r.lex.roles[head]&before != 0 || r.lex.typo(head, isNo)) && chosen(s[i+1:]) {
+			return true
 		}
-		if f := r.find(c, s[i+1:]); f.ok || f.unclear() && f.hint != core.HintPartial {
+	}
+	for i := range s[:min(len(s), 24)] {
+		if i > 0 && r.lex.tight != nil && r.lex.roles[s[:i]]&isExcept != 0 && chosen(s[i:]) {
+			return true
+		}
+	}
+	for i := len(s) - 1; i > 0 && i > len(s)-24; i-- {
+		if s[i] == ' ' && r.lex.roles[s[i+1:]]&behind != 0 && chosen(strings.TrimRight(s[:i], ",.!")) {
 			return true
 		}
 	}

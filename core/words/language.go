@@ -57,7 +57,9 @@ type Language struct {
 
 	And       []string `json:"and"`
 	Or        []string `json:"or"`
-	To        []string `json:"to"` // between the ends of a range
+	From      []string `json:"from"`  // before a range
+	To        []string `json:"to"`    // between the ends of a range
+	ToEnd     []string `json:"toEnd"` // after a range, without a space
 	All       []string `json:"all"`
 	Both      []string `json:"both"` // all of two
 	None      []string `json:"none"`
@@ -72,6 +74,8 @@ type Language struct {
 	// word of Numbers, {o} one of Ordinals.
 	Positions []string `json:"positions"`
 	Pick      []string `json:"pick"` // before a position: "I pick"
+	// Tail are endings that may follow a choice without a space, where a language writes so.
+	Tail []string `json:"tail"`
 
 	// Clash are English words that mean something else here and are unclear therefore.
 	Clash []string `json:"clash"`

@@ -72,6 +72,7 @@ func (p *Places) words(form, hole string, of [][]string) {
 
 // number adds a phrase. One that means another number in another language is dropped for good: N is 0.
 func (p *Places) number(phrase string, n int, plain bool) {
+	phrase = alike.Replace(phrase)
 	if old, ok := p.Numbers[phrase]; ok && old.N != n {
 		n = 0
 	}
@@ -101,6 +102,9 @@ func Lettered(labels []string, tag string) bool {
 	return false
 }
 
+// alike writes letters that are typed for one another as one.
+var alike = strings.NewReplacer("ё", "е", "ı", "i")
+
 // plain is the folding of a label as far as a position needs it.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -117,7 +121,7 @@ func plain(s string) string {
 		}
 		return unicode.ToLower(r)
 	}, s)
-	return strings.TrimRight(strings.Join(strings.Fields(s), " "), ".!")
+	return alike.Replace(strings.TrimRight(strings.Join(strings.Fields(s), " "), ".!"))
 }
 
 // Digit is the value of a decimal digit of any script as an ASCII digit; ok is false for every other rune.
