@@ -22,13 +22,13 @@ import (
 func buildModel(id string, m ModelConfig, log *slog.Logger) (model.Model, error) {
 	log = log.With("model", id)
 	if m.Provider == "anthropic" {
-		client, err := anthropic.New(anthropic.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Log: log})
+		client, err := anthropic.New(anthropic.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Images: m.Images, Log: log})
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", id, err)
 		}
 		return retried(client, log), nil
 	}
-	cfg := openai.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Log: log}
+	cfg := openai.Config{Model: m.Model, APIKey: m.APIKey.Reveal(), BaseURL: m.BaseURL, MaxTokens: m.MaxTokens, Images: m.Images, Log: log}
 	switch m.Provider {
 	case "scripted":
 		return scriptModel(m.Script)
@@ -107,7 +107,8 @@ func (w *workshop) agent(id string, a AgentConfig) (*turn.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	built.Model, built.ContextTokens = w.models[a.Model], w.cfg.Models[a.Model].ContextTokens
+	using := w.cfg.Models[a.Model]
+	built.Model, built.ContextTokens, built.Images = w.models[a.Model], using.ContextTokens, using.Images
 	return built, nil
 }
 
