@@ -89,7 +89,7 @@ func ExampleInput_Answer() {
 	run, _ := agent.Run(ctx, "Delete it", parley.User("alice"))
 	in := run.Inputs[0]
 
-	var no *core.AnswerError
+	var no *parley.AnswerError
 	_, err := in.Answer(ctx, true, parley.From("mallory"))
 	fmt.Println(errors.As(err, &no), no.Code)
 	_, err = in.Answer(ctx, true)
@@ -129,6 +129,27 @@ func ExampleAgent_PendingInputs() {
 	fmt.Println(len(all), all[0].Responders.Asker)
 	// Output:
 	// 2 completed
+	// 1 local:bob
+}
+
+func ExampleRuntime_Inbox() {
+	agent, rt, done := open(dropper(), parley.Options{})
+	defer done()
+	ctx := context.Background()
+	agent.Run(ctx, "Delete it", parley.User("alice"))
+	agent.Run(ctx, "Delete it", parley.User("bob"))
+
+	// Whoever looks after all agents sees what waits, and answers for themselves alone.
+	waiting, _ := rt.Inbox(ctx, parley.Pending)
+	for _, in := range waiting {
+		_, err := in.Decline(ctx, parley.From("bob"))
+		fmt.Println(in.Agent, in.Tool, in.Responders.Asker, err == nil)
+	}
+	declined, _ := rt.Inbox(ctx, core.InputDeclined)
+	fmt.Println(len(declined), declined[0].Settled.By)
+	// Output:
+	// ops drop local:alice false
+	// ops drop local:bob true
 	// 1 local:bob
 }
 
@@ -196,4 +217,46 @@ func ExampleNewTool() {
 	// form For how long?
 	// url Accept the terms
 	// invited ada@example.com for 3 days
+}
+
+// A tool decides by the arguments whether a person must approve the call.
+func ExampleNeedsApprovalWhen() {
+	type payment struct {
+		Euros int `json:"euros"`
+	}
+	pay := parley.NewTool("bank", "pay", "Pay an invoice", func(ctx *parley.Context, in payment) (string, error) {
+		who := ctx.Identity()
+		return fmt.Sprintf("paid %d for %s, approved: %t, key: %t", in.Euros, who.Actor, who.Approval != nil, ctx.IdempotencyKey() != ""), nil
+	}, parley.NeedsApprovalWhen(func(in payment) (bool, error) { return in.Euros > 100, nil }))
+	for _, arguments := range []string{`{"euros":20}`, `{"euros":500}`} {
+		agent, _, done := open(parley.Definition{Model: calling("bank__pay", arguments), Tools: []parley.Tool{pay}}, parley.Options{})
+		run, _ := agent.Run(context.Background(), "Pay it", parley.User("alice"))
+		for run.Status == parley.InputRequired {
+			run, _ = run.Inputs[0].Answer(context.Background(), true, parley.From("alice"))
+		}
+		fmt.Println(run.Text)
+		done()
+	}
+	// Output:
+	// paid 20 for local:alice, approved: false, key: true
+	// paid 500 for local:alice, approved: true, key: true
+}
+
+// A tool learns who declined its form or its step, and why.
+func ExampleErrDeclined() {
+	sign := parley.NewTool("legal", "sign", "Have a contract signed", func(ctx *parley.Context, _ struct{}) (string, error) {
+		err := ctx.RequireURL("https://example.com/contract", "Sign the contract")
+		var no *parley.ErrDeclined
+		if errors.As(err, &no) {
+			return fmt.Sprintf("not signed: %s says %q", no.By, no.Reason), nil
+		}
+		return "signed", err
+	})
+	agent, _, done := open(parley.Definition{Model: calling("legal__sign", `{}`), Tools: []parley.Tool{sign}}, parley.Options{})
+	defer done()
+	ctx := context.Background()
+	run, _ := agent.Run(ctx, "Have it signed", parley.User("alice"))
+	run, _ = run.Inputs[0].Decline(ctx, parley.From("alice"), parley.Reason("my lawyer is away"))
+	fmt.Println(run.Text)
+	// Output: not signed: local:alice says "my lawyer is away"
 }

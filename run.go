@@ -18,6 +18,10 @@ type (
 	Kind   = core.Kind
 )
 
+// AnswerError is the error of an answer that was not taken: a Code, a sentence, and for an invalid one the
+// Fields that do not fit, for a late one the Current input as it stands.
+type AnswerError = core.AnswerError
+
 // The states of a run.
 const (
 	Running       = core.RunRunning
@@ -149,7 +153,7 @@ func (rt *Runtime) hear(ctx context.Context, inputs []Input) (answered bool, err
 		if r == nil {
 			continue
 		}
-		var no *core.AnswerError
+		var no *AnswerError
 		err := in.settle(ctx, r.Value, r.From, "")
 		if err != nil && !(errors.As(err, &no) && no.Current != nil && no.Current.Pending()) {
 			return false, err // a call that was changed meanwhile is put to it anew
@@ -184,7 +188,7 @@ type Input struct {
 // inputs too, those are its Inputs. The value depends on the kind: true or false for an approval, a
 // confirmation or a URL step; a label, labels or free text for a question, a map from question to answer for
 // several; a map or struct of the fields for a form. The error of an answer that was not taken is a
-// *core.AnswerError. The same answer again is no error. A call whose arguments were edited since this Input
+// *AnswerError. The same answer again is no error. A call whose arguments were edited since this Input
 // was read is not approved: read it again.
 func (in Input) Answer(ctx context.Context, value any, opts ...Option) (*Run, error) {
 	return in.answer(ctx, value, opts)

@@ -9,6 +9,10 @@ import (
 // when it is made again; IdempotencyKey is the same at every attempt; Identity tells for whom it runs.
 type Context = tool.Context
 
+// ErrDeclined is the error of Context.Ask and Context.RequireURL where the person declined: By whom, and the
+// Reason if one was given.
+type ErrDeclined = tool.ErrDeclined
+
 // ToolOption changes a tool made by NewTool.
 type ToolOption = gotool.Option
 
