@@ -68,6 +68,9 @@ func (c *check) put(a AgentConfig) {
 		}
 		c.literal(at.key("url"), m.URL)
 		c.literals(at.key("headers"), m.Headers)
+		if m.OAuth != nil {
+			c.once(at.key("oauth"), "only the configuration file may hold it: parley login reads it there")
+		}
 	}
 	for i, o := range a.OpenAPI {
 		at := Path("openapi").index(i)

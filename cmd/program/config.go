@@ -25,6 +25,8 @@ type Config struct {
 	dir string `json:"-"`
 	// tools are those in Go that the program brings, by agent.
 	tools map[string][]tool.Tool `json:"-"`
+	// logins are those to MCP servers.
+	logins loginPlace `json:"-"`
 	// written are the agents as the file writes them.
 	written map[string]any `json:"-"`
 	// Warnings are said once at start: what is allowed and probably not meant.
@@ -99,7 +101,21 @@ type MCPConfig struct {
 	Headers  map[string]Secret `json:"headers"`
 	Command  []string          `json:"command"`
 	Env      map[string]Secret `json:"env"`
+	OAuth    *OAuthConfig      `json:"oauth"`
 	Approval ApprovalConfig    `json:"approval"`
+}
+
+// OAuthConfig says how tokens for an MCP server at a URL are had.
+type OAuthConfig struct {
+	Grant string `json:"grant"` // authorization_code, after parley login, or client_credentials
+	// ClientID is the client as registered, or the address of its metadata; "" registers one at login.
+	ClientID     string   `json:"clientId"`
+	ClientSecret Secret   `json:"clientSecret"`
+	PrivateKey   Secret   `json:"privateKey"` // PEM, for private_key_jwt instead of a secret
+	KeyID        string   `json:"keyId"`
+	Issuer       string   `json:"issuer"` // the only authorization server that is accepted; "" is any
+	Scopes       []string `json:"scopes"`
+	Redirect     string   `json:"redirect"` // where the browser comes back to; "" is oauth.DefaultRedirect
 }
 
 // OpenAPIConfig is a REST API whose operations the agent has.

@@ -42,6 +42,7 @@ func (c *check) sources(at Path, id string, a AgentConfig) {
 			c.once(at, "want either url or command")
 		}
 		c.address(at.key("url"), m.URL)
+		c.oauth(at, m)
 		c.approval(at.key("approval"), m.Approval)
 	}
 	for i, o := range a.OpenAPI {
@@ -58,6 +59,30 @@ func (c *check) sources(at Path, id string, a AgentConfig) {
 		}
 	}
 	c.distinct(at.key("agents"), a.Agents)
+}
+
+// oauth checks how tokens for a server are had.
+func (c *check) oauth(at Path, m MCPConfig) {
+	if m.OAuth == nil {
+		return
+	}
+	for name := range m.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			c.once(at.key("headers").key(name), "want either this header or oauth")
+		}
+	}
+	for key, s := range map[string]Secret{"clientSecret": m.OAuth.ClientSecret, "privateKey": m.OAuth.PrivateKey} {
+		if s != "" && strings.TrimSpace(s.Reveal()) == "" {
+			c.once(at.key("oauth").key(key), "is empty")
+		}
+	}
+	if m.URL == "" {
+		c.once(at.key("oauth"), "it is for a server with a url")
+	} else if err := m.oauth().Check(); err != nil {
+		c.once(at.key("oauth"), "%v", err)
+	} else if m.OAuth.Issuer == "" && (m.OAuth.ClientSecret != "" || m.OAuth.PrivateKey != "") {
+		c.warn(at.key("oauth").key("issuer"), "it is missing, so the MCP server says where the client proves itself: name the authorization server")
+	}
 }
 
 func (c *check) approval(at Path, a ApprovalConfig) {

@@ -17,6 +17,7 @@ import (
 	"parley/core"
 	"parley/core/model"
 	"parley/core/tool"
+	"parley/core/tool/oauth"
 	"parley/core/turn"
 	"parley/store/bolt"
 )
@@ -66,6 +67,21 @@ func (r *report) err(what string, err error, fix string) {
 		return
 	}
 	r.add(what, channels.Finding{Level: channels.LevelFail, What: err.Error(), Fix: fix})
+}
+
+// server says how an MCP server is. A login that the running program holds cannot be looked at.
+func (r *report) server(what string, err error) {
+	var login *oauth.LoginError
+	switch {
+	case errors.As(err, &login):
+		r.add(what, channels.Finding{Level: channels.LevelFail, What: "not connected: " + login.Why, Fix: login.Hint})
+	case errors.Is(err, oauth.ErrFrozen):
+		r.add(what, channels.Finding{Level: channels.LevelOK, What: err.Error()})
+	case errors.Is(err, bolt.ErrLocked):
+		r.add(what, channels.Finding{Level: channels.LevelOK, What: "parley runs with this store: its log says whether the login works"})
+	default:
+		r.err(what, err, "check url or command, headers and outbound.allowPrivate")
+	}
 }
 
 func (p *program) doctor(ctx context.Context, config string, policy bool) error {
@@ -132,6 +148,7 @@ func (a *app) tryModel(ctx context.Context, m model.Model) error {
 func (a *app) examineSources(ctx context.Context, r *report, policy bool) {
 	e := &effects{path: a.cfg.Store.Path + ".effects", now: a.now}
 	client := outboundClient(a.cfg)
+	a.cfg.logins = loginPlace{memory: storedLogins{a.cfg.Store.Path}, frozen: true}
 	for _, id := range slices.Sorted(maps.Keys(a.cfg.Agents)) {
 		from, err := buildSources(ctx, a.cfg, id, a.cfg.Agents[id], e, client, a.log)
 		if err != nil {
@@ -140,7 +157,7 @@ func (a *app) examineSources(ctx context.Context, r *report, policy bool) {
 		}
 		for _, s := range from.run {
 			look, cancel := context.WithTimeout(ctx, doctorTime)
-			r.err("agent "+id+", MCP server "+s.Name(), s.Check(look), "check url or command, headers and outbound.allowPrivate")
+			r.server("agent "+id+", MCP server "+s.Name(), s.Check(look))
 			cancel()
 		}
 		for _, o := range from.loaded {

@@ -104,7 +104,7 @@ To see it work, without a file, a key or a network: parley demo`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	p.logs.bind(root)
-	root.AddCommand(p.demoCommand(), p.chatCommand(), p.serveCommand(), p.inboxCommand(), p.answerCommand(), p.doctorCommand(), p.storeCommand(), p.webhooksCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.demoCommand(), p.chatCommand(), p.serveCommand(), p.inboxCommand(), p.answerCommand(), p.doctorCommand(), p.loginCommand(), p.storeCommand(), p.webhooksCommand(), p.configCommand(), p.versionCommand())
 	return root
 }
 

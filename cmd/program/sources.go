@@ -59,7 +59,7 @@ func buildSources(ctx context.Context, cfg *Config, id string, a AgentConfig, e 
 		}
 		out.set = append(out.set, registry)
 	}
-	if err := errors.Join(out.addMCP(cfg, a, client, log), out.addOpenAPI(ctx, cfg, a, client, log)); err != nil {
+	if err := errors.Join(out.addMCP(cfg, id, a, client, log), out.addOpenAPI(ctx, cfg, a, client, log)); err != nil {
 		return out, err
 	}
 	if slices.Contains(a.Builtins, js.Name) {
@@ -72,12 +72,12 @@ func buildSources(ctx context.Context, cfg *Config, id string, a AgentConfig, e 
 	return out, nil
 }
 
-func (s *sources) addMCP(cfg *Config, a AgentConfig, client *http.Client, log *slog.Logger) error {
+func (s *sources) addMCP(cfg *Config, id string, a AgentConfig, client *http.Client, log *slog.Logger) error {
 	var errs []error
 	for i, m := range a.MCPServers {
 		source, err := mcp.New(mcp.Config{
 			Name: m.Name, URL: m.URL, Headers: reveal(m.Headers), HTTPClient: client, Command: m.Command,
-			Dir: cfg.dir, Env: reveal(m.Env), Inherit: os.Environ(), Approval: m.Approval.build(), Log: log,
+			Dir: cfg.dir, Env: reveal(m.Env), Inherit: os.Environ(), Approval: m.Approval.build(), Log: log, OAuth: cfg.login(id, m),
 		})
 		if err != nil {
 			errs = append(errs, &sourceError{Path("mcpServers").index(i), err})

@@ -25,8 +25,8 @@ func (e *LoginError) Error() string {
 // ErrForbidden says that the server refused a request for another reason than its token's scopes.
 var ErrForbidden = errors.New("the server forbids it to this client")
 
-// errFrozen is of a keeper that may not renew.
-var errFrozen = errors.New("the login stands and has to be renewed, which is left to the running program")
+// ErrFrozen says that a login stands whose token has run out, and that this keeper may not renew it.
+var ErrFrozen = errors.New("the login stands and has to be renewed, which is left to the running program")
 
 // refusal is what a token endpoint said, by its code word alone.
 type refusal struct {

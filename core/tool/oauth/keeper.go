@@ -169,7 +169,7 @@ func (k *Keeper) renew(ctx context.Context, r *record) error {
 		return k.login("the login has ended and cannot be renewed")
 	}
 	if k.c.Frozen {
-		return errFrozen
+		return ErrFrozen
 	}
 	if r.Tokens.Access == k.refused && k.justRenewed() {
 		return k.login("the server does not take the login")
