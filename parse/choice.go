@@ -3,6 +3,7 @@ package parse
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"parley/core"
 	"parley/core/words"
@@ -23,7 +24,9 @@ type choice struct {
 	verdicts bool // a label says yes or no itself, so that a bare consent cannot mean the defaults
 	// addresses: a label is one, so that a slash in a text may part nothing.
 	addresses bool
-	part      func(picked []int) *core.Part
+	// initials are the first bytes of labels and of their words.
+	initials [256]bool
+	part     func(picked []int) *core.Part
 }
 
 const doubled = -1
@@ -37,6 +40,11 @@ func newChoice(options []core.Option, lang string) *choice {
 		f := Fold(o.Label)
 		c.labels = append(c.labels, f)
 		c.words = append(c.words, wordsOf(f))
+		for _, w := range append(c.words[i], f) {
+			if w != "" {
+				c.initials[w[0]] = true
+			}
+		}
 		c.addresses = c.addresses || strings.Contains(f, "://")
 		put(c.byLabel, f, i)
 		put(c.byValue, Fold(o.Value), i)
@@ -122,7 +130,7 @@ func (r *Reader) find(c *choice, s string) found {
 			return f
 		}
 	}
-	if c.n == 0 {
+	if c.n == 0 || !r.mayChoose(c, t) {
 		return found{}
 	}
 	if (strings.IndexByte(t, ' ') > 0 || r.lex.picks != nil) && !r.p.Exact {
@@ -134,6 +142,20 @@ func (r *Reader) find(c *choice, s string) found {
 		return f
 	}
 	return r.list(c, t)
+}
+
+// mayChoose reports whether a folded text begins like something that chooses, or could be a list: most sentences
+// do not, and are looked at no further.
+func (r *Reader) mayChoose(c *choice, s string) bool {
+	if s == "" || c.initials[s[0]] || strings.IndexByte("0123456789(#\"'*_`", s[0]) >= 0 || strings.ContainsAny(s, ",;+&/") {
+		return true
+	}
+	first := firstWord(s)
+	if _, ok := r.lex.places[first]; ok || r.lex.starts[first] > 0 || strings.ContainsAny(first, ".):-~") {
+		return true
+	}
+	start, _ := utf8.DecodeRuneInString(s)
+	return start >= firstSpaceless
 }
 
 // place is the position that a phrase names: by digits and words, or by letters in a lettered choice.
@@ -184,7 +206,7 @@ func (r *Reader) outside(c *choice) found {
 
 // picked reads "I'd go with 2": a position, not a label, which may be part of a longer thought.
 func (r *Reader) picked(c *choice, s string) found {
-	for i := 0; i < len(s); i++ {
+	for i, end := 0, r.lex.lead(s); i < end; i++ {
 		if s[i] == ' ' && r.lex.roles[s[:i]]&isPick != 0 {
 			if f := r.pickOf(c, s[i+1:]); f.ok || f.unclear() {
 				return f
@@ -240,7 +262,7 @@ func (r *Reader) several(c *choice, s string) found {
 
 // allOf is the number in "all four" and "all four of them", 0 for none.
 func (r *Reader) allOf(s string) int {
-	for i := 0; i < len(s); i++ {
+	for i, end := 0, r.lex.lead(s); i < end; i++ {
 		if s[i] != ' ' || r.lex.roles[s[:i]]&isAll == 0 {
 			continue
 		}
@@ -260,15 +282,10 @@ func (r *Reader) allBut(c *choice, s string) found {
 			rest = strings.TrimSpace(t)
 		}
 	}
-	if r.lex.tight != nil { // "除了2以外全部"
-		for i := range rest {
-			if r.lex.roles[rest[:i]]&isExcept != 0 {
-				rest = strings.TrimSpace(rest[i:])
-				break
-			}
-		}
+	if r.lex.tight != nil {
+		rest = r.lex.between(s, rest)
 	}
-	for i := 0; i < len(s) && rest == ""; i++ {
+	for i, end := 0, r.lex.lead(s); i < end && rest == ""; i++ {
 		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",")]&(isAll|isNone) != 0 {
 			if rest = r.afterExcept(s[i+1:]); rest != "" && r.lex.roles[strings.TrimRight(s[:i], ",")]&isAll == 0 {
 				return found{hint: core.HintSeveral} // none but some
@@ -298,6 +315,25 @@ func (r *Reader) allBut(c *choice, s string) found {
 	return found{set: left, n: left.count(), ok: true}
 }
 
+// between is what a text without spaces leaves out: between a word of exception and "all" ("除了2都要"), or before
+// the ending that rest was cut off by ("除了2以外全部").
+func (x *lexicon) between(s, rest string) string {
+	for i := range s {
+		if i == 0 || x.roles[s[:i]]&isExcept == 0 {
+			continue
+		}
+		if strings.HasPrefix(rest, s[:i]) {
+			return strings.TrimSpace(rest[i:])
+		}
+		for j := range s[i:] {
+			if j > 0 && rest == "" && x.roles[s[i+j:]]&isAll != 0 {
+				return strings.TrimRight(s[i:i+j], " ,")
+			}
+		}
+	}
+	return rest
+}
+
 // eitherWhole reads what stands behind an "all" or "none" with another of them: "or none".
 func (r *Reader) eitherWhole(s string) bool {
 	and, whole, _ := strings.Cut(s, " ")
@@ -306,7 +342,7 @@ func (r *Reader) eitherWhole(s string) bool {
 
 // afterExcept takes a word of exception off the start of s; the longest that fits.
 func (r *Reader) afterExcept(s string) (rest string) {
-	for i := 0; i < len(s); i++ {
+	for i, end := 0, r.lex.lead(s); i < end; i++ {
 		if s[i] == ' ' && r.lex.roles[s[:i]]&isExcept != 0 {
 			rest = s[i+1:]
 		}

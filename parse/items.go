@@ -116,7 +116,7 @@ func (x *lexicon) items(s string, buf []item) (its []item, ok bool) {
 		return nil, false
 	}
 	for i := 0; i < len(ws); {
-		j := min(i+x.longest, len(ws))
+		j := min(i+max(x.starts[s[ws[i].start:ws[i].end]], 1), len(ws))
 		for ; j > i; j-- {
 			text := s[ws[i].start:ws[j-1].end]
 			if r, ok := x.roles[text]; ok || j == i+1 {

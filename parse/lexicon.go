@@ -60,21 +60,25 @@ const (
 type lexicon struct {
 	roles map[string]role
 	known map[string]struct{} // words that are no typos
-	// longest is how many words the longest phrase has.
-	longest int
-	please  []string
-	ends    []string        // phrases of isExceptEnd
-	tight   []string        // "and", "or" and "to" of scripts that write no space around them
-	from    []string        // before a range
-	toEnd   []string        // after it
-	tail    []string        // after a choice
-	picks   []string        // before a position, without a space
-	alike   map[int][]alike // by length in runes, for typos
-	numbers map[string]words.Place
-	letters map[string]words.Place
-	last    map[string]struct{}
-	because []because
-	with    []string // between a consent and the arguments it changes
+	// starts are the first words of phrases, with how many words the longest phrase has that begins so.
+	starts map[string]int
+	// places are the first words of what names a position.
+	places map[string]struct{}
+	// refusals are the first words of refusals, and their first runes.
+	refusals map[string]struct{}
+	please   []string
+	ends     []string        // phrases of isExceptEnd
+	tight    []string        // "and", "or" and "to" of scripts that write no space around them
+	from     []string        // before a range
+	toEnd    []string        // after it
+	tail     []string        // after a choice
+	picks    []string        // before a position, without a space
+	alike    map[int][]alike // by length in runes, for typos
+	numbers  map[string]words.Place
+	letters  map[string]words.Place
+	last     map[string]struct{}
+	because  []because
+	with     []string // between a consent and the arguments it changes
 	// pending ask for the list of all that waits.
 	pending map[string]struct{}
 	out     []wayOut
@@ -99,6 +103,7 @@ func lexiconOf(tag string) *lexicon {
 	}
 	x := &lexicon{
 		roles: map[string]role{}, known: map[string]struct{}{}, alike: map[int][]alike{}, last: map[string]struct{}{},
+		starts: map[string]int{}, places: map[string]struct{}{}, refusals: map[string]struct{}{},
 		pending: map[string]struct{}{}, comma: l.DecimalComma,
 	}
 	places := words.PlacesOf(tag)
@@ -205,9 +210,9 @@ const answers = isYes | isConfirm | isNo | isDone | isUndone | isTrue | isFalse 
 func (x *lexicon) index() {
 	for p, r := range x.roles {
 		x.known[p] = struct{}{}
-		x.longest = max(x.longest, 1+strings.Count(p, " "))
 		x.addAlike(p, r&answers)
 	}
+	x.indexStarts()
 	for p := range x.last {
 		x.known[p] = struct{}{}
 		x.addAlike(p, isPlace)

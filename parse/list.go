@@ -212,6 +212,7 @@ func (l *lister) end(w way) {
 func (l *lister) positions(i int, w way) (met bool) {
 	var at words.Place
 	end, stop := i, 0
+	names := l.named(l.s[i:])
 	for n := range 4 { // a phrase has at most four words: "the last one"
 		for end < len(l.s) && strings.IndexByte(" ,;&/", l.s[end]) < 0 && (l.s[end] != '+' || end == i) {
 			end++
@@ -225,6 +226,9 @@ func (l *lister) positions(i int, w way) (met bool) {
 			if at, k := l.glued(text); at.N > 0 {
 				return l.labelled(i+k, w, at, false)
 			}
+		}
+		if !names {
+			break
 		}
 		phrase := strings.TrimRight(text, ".:")
 		found := l.r.place(l.c, phrase)
@@ -244,6 +248,22 @@ func (l *lister) positions(i int, w way) (met bool) {
 		l.numbered(stop, w, at)
 	}
 	return at.N > 0
+}
+
+// named reports whether a text begins like a phrase that names a position.
+func (l *lister) named(s string) bool {
+	if n := strings.IndexAny(s, " ,;&/"); n >= 0 {
+		s = s[:n]
+	}
+	s = firstWord(s)
+	if _, ok := l.r.lex.places[s]; ok {
+		return true
+	}
+	if i := strings.IndexByte(s[min(1, len(s)):], '+'); i >= 0 {
+		s = firstWord(s[:i+1])
+	}
+	_, ok := l.r.lex.places[s]
+	return ok
 }
 
 // glued reads "2." or "2)" with something behind it that no space parts from it: where that begins.

@@ -55,7 +55,7 @@ func (r *Reader) nearlyPolite(s string) bool {
 		if head, ok := strings.CutSuffix(s, p); ok && r.saysVerdict(head) {
 			return true // glued
 		}
-		for i := 0; i < len(s); i++ {
+		for i := max(0, len(s)-len(p)-1-utf8.UTFMax); i < len(s); i++ {
 			if s[i] == ' ' && oneEdit(s[i+1:], p) && r.saysVerdict(strings.TrimRight(s[:i], ",.!")) {
 				_, known := r.lex.known[s[i+1:]]
 				return !known

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -198,13 +199,24 @@ func (r *Reader) partial(c *choice, s string) bool {
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	spaceless := first >= firstSpaceless && utf8.RuneCountInString(s) > 1
-	said := wordsOf(s)
-	for i, l := range c.labels {
-		if inOrder(said, c.words[i]) || letters(said) || spaceless && strings.Contains(l, s) {
-			return true
-		}
+	if spaceless && slices.ContainsFunc(c.labels, func(l string) bool { return strings.Contains(l, s) }) {
+		return true
 	}
-	return false
+	start := strings.IndexFunc(s, func(r rune) bool { return !notWord(r) && r != '\'' })
+	if start < 0 || !c.initials[s[start]] && !loneLetter(s[start:]) {
+		return false
+	}
+	said := wordsOf(s)
+	return letters(said) && c.n > 0 || slices.ContainsFunc(c.words, func(label []string) bool { return inOrder(said, label) })
+}
+
+// loneLetter reports whether a text begins with a word of one letter.
+func loneLetter(s string) bool {
+	if s[0] >= utf8.RuneSelf {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(s[1:])
+	return len(s) == 1 || next == '\'' || notWord(next)
 }
 
 // wordsOf are the words of a folded text, without marks around them.
@@ -234,6 +246,9 @@ func letters(said []string) bool {
 
 // inOrder reports whether each word is a word of the label or the start of one, in its order.
 func inOrder(said, label []string) bool {
+	if len(said) > len(label) {
+		return false
+	}
 	at := 0
 	for _, w := range said {
 		for at < len(label) && label[at] != w && (len(w) < 2 || !strings.HasPrefix(label[at], w)) {
@@ -247,26 +262,38 @@ func inOrder(said, label []string) bool {
 	return len(said) > 0
 }
 
+// longestBeside is how many bytes of a text are looked at for what stands beside a choice.
+const longestBeside = 24
+
 // negated reports whether a text is a choice and something beside it that takes from it or adds to it: "not 2",
 // "maybe 2", "2 for now".
 func (r *Reader) negated(c *choice, s string) bool {
 	const before = isNot | isDont | isLead | isNo | isYes | isNear | isWait | isOk | isOr | isAnd | isExcept
 	const behind = isLead | isNo | isYes | isNear | isWait | isOk | isOr | isAnd | isWhole | isIt
 	chosen := func(s string) bool {
+		if !r.mayChoose(c, s) {
+			return false
+		}
 		f := r.find(c, s)
 		return f.ok || f.unclear() && f.hint != core.HintPartial
 	}
-	for i := 0; i < len(s) && i < 24; i++ {
-		if head := strings.TrimRight(s[:i], ",.!"); s[i] == ' ' && (r.lex.roles[head]&before != 0 || r.lex.typo(head, isNo)) && chosen(s[i+1:]) {
+	lead := min(r.lex.lead(s), longestBeside)
+	for i := range lead {
+		if s[i] == ' ' && r.lex.roles[strings.TrimRight(s[:i], ",.!")]&before != 0 && chosen(s[i+1:]) {
 			return true
 		}
 	}
-	for i := range s[:min(len(s), 24)] {
-		if i > 0 && r.lex.tight != nil && r.lex.roles[s[:i]]&isExcept != 0 && chosen(s[i:]) {
-			return true
+	if i := strings.IndexByte(s, ' '); i > 0 && r.mayChoose(c, s[i+1:]) && r.lex.typo(s[:i], isNo) && chosen(s[i+1:]) {
+		return true
+	}
+	if r.lex.tight != nil {
+		for i := range s[:min(len(s), longestBeside)] {
+			if i > 0 && r.lex.roles[s[:i]]&isExcept != 0 && chosen(s[i:]) {
+				return true
+			}
 		}
 	}
-	for i := len(s) - 1; i > 0 && i > len(s)-24; i-- {
+	for i := len(s) - 1; i > 0 && i > len(s)-longestBeside; i-- {
 		if s[i] == ' ' && r.lex.roles[s[i+1:]]&behind != 0 && chosen(strings.TrimRight(s[:i], ",.!")) {
 			return true
 		}

@@ -162,8 +162,11 @@ func (r *Reader) unslash(m message) message {
 // set reads a message against the question or field shown, or against all that are open, one a line.
 func (r *Reader) set(m message) core.Reading {
 	whole := r.part(r.open[0], m)
+	if len(r.open) < 2 {
+		return whole
+	}
 	lines := splitLines(m.typed)
-	if len(r.open) < 2 || len(lines) != len(r.open) {
+	if len(lines) != len(r.open) {
 		return whole
 	}
 	var parts []core.Part

@@ -32,7 +32,7 @@ func newBecause(phrase string) because {
 // reason reads a refusal that says why: a refusal, then "because" or a colon, then anything. It is asked about
 // a text that has no other reading, and it never consents.
 func (r *Reader) reason(m message) (core.Reading, bool) {
-	if len(m.typed) > maxReason || asking(m.typed) {
+	if !m.long && !r.lex.mayRefuse(m.folded) || len(m.typed) > maxReason || asking(m.typed) {
 		return core.Reading{}, false
 	}
 	why, ok := r.afterBecause(m.typed)
