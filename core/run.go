@@ -52,6 +52,10 @@ type Run struct {
 	Usage     Usage     `json:"usage,omitzero"`
 	CreatedAt time.Time `json:"createdAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// Trace is where the span of the stretch in which it was last advanced stands (a W3C traceparent), and
+	// TraceSettled those of the inputs that ended since. Empty where nothing is traced.
+	Trace        string   `json:"trace,omitempty"`
+	TraceSettled []string `json:"traceSettled,omitempty"`
 }
 
 // Asker is the person whose message started the run.

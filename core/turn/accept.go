@@ -63,6 +63,7 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 		if a, err = e.newAct(tx); err != nil {
 			return err
 		}
+		a.ctx = ctx
 		return f(a)
 	})
 	if errors.Is(err, errNothing) {
@@ -71,6 +72,7 @@ func (e *Engine) act(ctx context.Context, c core.ConversationID, lazy bool, f fu
 	if err != nil {
 		return err
 	}
+	a.committed()
 	if a.run != nil && a.run.Abort != nil {
 		e.cutShort(c)
 	}

@@ -1,11 +1,14 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"parley/core"
 )
@@ -29,6 +32,9 @@ type act struct {
 	holder bool
 	glance *core.Input // its prompt says "running" from now on
 	due    time.Time   // when the conversation is to be claimed
+
+	ctx   context.Context // of whoever acts
+	spans []trace.Span    // of inputs that end here
 }
 
 func (e *Engine) newAct(tx Tx) (*act, error) {

@@ -16,6 +16,8 @@ type Agent struct {
 	Name         string
 	Instructions string
 	Model        model.Model
+	// ModelName is how its service calls the model, for traces.
+	ModelName string
 	// Images says that the model sees pictures: those that come with messages are read and shown to it.
 	Images bool
 	// Tools may be nil.

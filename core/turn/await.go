@@ -155,6 +155,9 @@ func (d *driver) suspend() (again bool, err error) {
 	if errors.Is(err, errAborted) {
 		return d.cancelled()
 	}
+	if err == nil && !again {
+		d.left = core.RunInputRequired
+	}
 	nudge(d.e.sweep) // a new deadline
 	return again, err
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,7 +169,9 @@ func (b *batch) record(s *state, f func() (ran, error)) error {
 
 // attend runs a call and notes when it came back.
 func (d *driver) attend(s *state) (ran, error) {
-	r, err := d.call(s)
+	ctx, span := d.toolSpan(s)
+	r, err := d.call(ctx, s)
+	endTool(span, r, err)
 	s.back = d.e.store.Now()
 	return r, err
 }
@@ -184,9 +187,9 @@ func (b *batch) came(s *state) {
 }
 
 // call runs the tool once on the frozen arguments.
-func (d *driver) call(s *state) (r ran, err error) {
+func (d *driver) call(ctx context.Context, s *state) (r ran, err error) {
 	if s.dec.Type == core.ToolAgent {
-		return d.delegate(s)
+		return d.delegate(ctx, s)
 	}
 	if err := d.awaitTool(s); err != nil {
 		return ran{}, err
@@ -199,7 +202,7 @@ func (d *driver) call(s *state) (r ran, err error) {
 		return failed("The tool was replaced just now by another of its name: the call did not run."), nil
 	}
 	id := tool.Identity{Actor: d.run.Asker(), Approval: s.approval}
-	out, err := d.attempt(t, s, id)
+	out, err := d.attempt(ctx, t, s, id)
 	var ask *tool.AskError
 	var declined *tool.ErrDeclined
 	switch {
@@ -218,11 +221,11 @@ func (d *driver) call(s *state) (r ran, err error) {
 }
 
 // attempt calls the tool, and again where the failure proves that nothing ran or running twice does no harm.
-func (d *driver) attempt(t tool.Tool, s *state, id tool.Identity) (out string, err error) {
+func (d *driver) attempt(ctx context.Context, t tool.Tool, s *state, id tool.Identity) (out string, err error) {
 	const tries = 3
 	wait := 500 * time.Millisecond
 	for n := 1; ; n++ {
-		out, err = safely(t, tool.NewContext(d.hard, s.row.Key(), id, s.asks, d.waiter(s)), s.row.Arguments)
+		out, err = safely(t, tool.NewContext(ctx, s.row.Key(), id, s.asks, d.waiter(s)), s.row.Arguments)
 		retry := errors.Is(err, tool.ErrNotStarted) || s.safe() && errors.Is(err, tool.ErrUnknownOutcome)
 		if !retry || n == tries {
 			return out, err

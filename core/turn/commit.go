@@ -20,10 +20,11 @@ func (d *driver) updateWith(load func(Tx) (*act, error), f func(*act) error) err
 			if a, err = load(tx); err != nil {
 				return err
 			}
-			a.holder = true
+			a.holder, a.ctx = true, d.ctx
 			return f(a)
 		})
 		if err == nil {
+			a.committed()
 			d.e.lookAt(a.now, a.due)
 		}
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, errAborted) || errors.Is(err, errClosed) || errors.Is(err, ErrDamaged) || d.hard.Err() != nil {

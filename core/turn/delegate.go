@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (d *driver) decideAgent(c model.Call) decision {
 }
 
 // delegate works on a call's child run: to its end, which is the call's result, or to errSuspended.
-func (d *driver) delegate(s *state) (ran, error) {
+func (d *driver) delegate(ctx context.Context, s *state) (ran, error) {
 	id, _ := d.agent.delegates(s.row.Tool)
 	agent, ok := d.e.agents(id)
 	if !ok {
@@ -68,7 +69,21 @@ func (d *driver) delegate(s *state) (ran, error) {
 	if err := child.read(s.row.Child); err != nil {
 		return ran{}, err
 	}
-	return child.work()
+	if !child.run.Status.Open() {
+		return child.childResult(), nil
+	}
+	child.traced(ctx)
+	r, err := child.work()
+	child.untraced(child.left, child.early(err))
+	return r, err
+}
+
+// early is why a child's stretch ended early: not where it waits.
+func (d *driver) early(err error) error {
+	if errors.Is(err, errSuspended) {
+		return nil
+	}
+	return err
 }
 
 // beget makes the child run of a call, in one transaction: its row, the call's and the root's.
@@ -97,9 +112,6 @@ func (d *driver) beget(s *state, agent core.AgentID) error {
 
 // work takes a child run to its end or its next wait.
 func (d *driver) work() (ran, error) {
-	if !d.run.Status.Open() {
-		return d.childResult(), nil
-	}
 	d.run.Status = core.RunRunning
 	err := d.turn()
 	var fail *failedError
@@ -107,6 +119,7 @@ func (d *driver) work() (ran, error) {
 	case errors.As(err, &fail):
 		d.run.Status, d.run.Reason, d.run.Text = core.RunFailed, fail.sentence, ""
 	case err != nil:
+		d.left = d.run.Status
 		return ran{}, err
 	default:
 		d.run.Status = core.RunCompleted
@@ -117,6 +130,7 @@ func (d *driver) work() (ran, error) {
 		return errors.Join(a.closeCalls(run.ID, ending{call: core.CallFailed, outcome: core.OutcomeCancelled}), a.tx.PutRun(run),
 			a.event(core.Event{Type: core.EventRunFinished, Run: run.ID, Data: data(map[string]core.RunStatus{"status": run.Status})}))
 	}))
+	d.left = d.run.Status
 	return d.childResult(), err
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"parley/core"
 	"parley/core/journal"
 	"parley/core/model"
@@ -34,6 +36,11 @@ type driver struct {
 	soft  context.Context // no step begins after it
 	hard  context.Context // running tool calls are cut after it
 	begun *core.Call      // executing was written for it in the commit that took the claim
+
+	// ctx is hard with the span of this stretch; span is nil where nothing is traced. left is how it ended.
+	ctx  context.Context
+	span trace.Span
+	left core.RunStatus
 
 	// root is the driver of the open run, the driver itself but below it; at is its place among the calls.
 	root *driver
@@ -83,13 +90,14 @@ func (e *Engine) drive(soft, hard context.Context, c *Claim, begun *core.Call) {
 
 // pass advances the open run once: to its end, to its next wait, or to an error. again: there is more.
 func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (again bool, err error) {
+	d := &driver{e: e, claim: c, soft: soft, hard: hard, begun: begun}
+	d.root = d
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
+		d.untraced(d.left, err)
 	}()
-	d := &driver{e: e, claim: c, soft: soft, hard: hard, begun: begun}
-	d.root = d
 	open, err := d.load()
 	if err != nil {
 		return false, err
@@ -97,6 +105,7 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 	if !open {
 		return d.pickUp()
 	}
+	d.traced(hard)
 	err = d.advance()
 	var failed *failedError
 	var stopped *stoppedError
@@ -108,6 +117,7 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 	case errors.Is(err, errAborted):
 		return d.cancelled()
 	case errors.Is(err, errClosed):
+		d.left = d.nowIs()
 		return d.pickUp()
 	case errors.As(err, &stopped):
 		return d.stop(stopped.by)
@@ -198,6 +208,7 @@ func (d *driver) pickUp() (again bool, err error) {
 
 // finish ends the run; the next message that waits starts in the same commit.
 func (d *driver) finish(status core.RunStatus, reason string) (again bool, err error) {
+	d.left = status
 	text := d.run.Text
 	if status == core.RunFailed {
 		text = ""
@@ -220,6 +231,7 @@ func (d *driver) finish(status core.RunStatus, reason string) (again bool, err e
 
 // cancelled ends the run because somebody wanted it to stop.
 func (d *driver) cancelled() (again bool, err error) {
+	d.left = core.RunCancelled
 	err = d.update(func(a *act) error {
 		again = false
 		if a.run == nil || a.run.Abort == nil {
@@ -238,6 +250,7 @@ func (d *driver) cancelled() (again bool, err error) {
 
 // stop ends the run because a person said so about a call that may have run.
 func (d *driver) stop(by core.Closing) (again bool, err error) {
+	d.left = core.RunCancelled
 	err = d.commit(func(a *act) error {
 		again = false
 		if err := a.cancelled(by, ""); err != nil {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"parley/core"
 )
 
@@ -31,6 +33,8 @@ type Config struct {
 	// ReadFile reads a file of a message from where its channel keeps it; nil: files are only named to the model.
 	// It ends with ctx, bounds what it reads, and is called for several files at once.
 	ReadFile func(ctx context.Context, m core.Message, f core.File) ([]byte, error)
+	// Tracer tells runs as spans; nil: nothing is traced, and that costs nothing.
+	Tracer trace.Tracer
 	// Retention is how long ended runs and the log are kept; 0 is for ever.
 	Retention time.Duration
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
@@ -53,6 +57,7 @@ type Engine struct {
 
 	readFile func(context.Context, core.Message, core.File) ([]byte, error)
 	pictures pictures
+	tracer   trace.Tracer // nil: off
 
 	mu      sync.Mutex
 	soft    context.Context // ends when Run is told to stop: no step begins after it
@@ -79,7 +84,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile,
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile, tracer: c.Tracer,
 		cuts:     map[core.ConversationID][]*cut{},
 		working:  map[core.ConversationID]int{},
 		glances:  map[string][]core.Out{},

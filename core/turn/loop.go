@@ -86,7 +86,9 @@ func (d *driver) generate(step int) (model.Response, error) {
 		return model.Response{}, err
 	}
 	began := d.e.store.Now()
-	resp, err := d.ask(ctx, req)
+	mctx, span := d.modelSpan(ctx, step)
+	resp, err := d.ask(mctx, req)
+	endModel(span, resp, err)
 	if err == nil {
 		resp.At, resp.Took = began, max(d.e.store.Now().Sub(began), 0)
 		return resp, nil

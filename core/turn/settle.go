@@ -150,7 +150,7 @@ func (a *act) resolved(in core.Input) error {
 	if s := in.Settled; s != nil {
 		ev.By, ev.Via = s.By, s.Via
 	}
-	return errors.Join(a.tx.PutConversation(a.conv), a.event(ev), a.relayEdits(in))
+	return errors.Join(a.tx.PutConversation(a.conv), a.event(ev), a.relayEdits(in), a.traceEnd(in))
 }
 
 // proceed follows the end of an input of an open run: it shows the next, or makes the run runnable.

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"parley/core"
 	"parley/core/model"
 	"parley/core/tool"
@@ -51,6 +53,7 @@ type world struct {
 	streams  bool       // the chat shows replies while they are written
 	found    core.Place // where a person is, whom a conversation's place names
 	readFile func(context.Context, core.Message, core.File) ([]byte, error)
+	tracer   trace.Tracer
 }
 
 // fakeTool records each time it really runs.
@@ -153,7 +156,7 @@ func (w *world) start() {
 
 func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
-		Store: store, Retention: w.keep, ReadFile: w.readFile, Streams: func(channel string) bool { return w.streams && channel == home },
+		Store: store, Retention: w.keep, ReadFile: w.readFile, Tracer: w.tracer, Streams: func(channel string) bool { return w.streams && channel == home },
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			if a, ok := w.agents[id]; ok {
 				return a, true
