@@ -16,7 +16,11 @@ import (
 // told apart by typing. Control characters and those that turn the direction of a text stay, wherever they
 // stand: a text with one is never the text without it.
 func Fold(s string) string {
-	s = normalize(s)
+	return foldEnds(normalize(s))
+}
+
+// foldEnds folds what stands around a text that is folded else.
+func foldEnds(s string) string {
 	t := trimEnd(s)
 	if t = trimEnd(unwrap(t)); t == "" {
 		return s
@@ -75,7 +79,7 @@ func normalizeASCII(s string, from int) string {
 
 func normalizeUnicode(s string) string {
 	b := make([]byte, 0, len(s)+8)
-	arabic := false
+	arabic, normal := false, true
 	for _, r := range s { // marks that NFKC would take apart or keep
 		if arabic && vowelMark(r) {
 			continue
@@ -85,9 +89,10 @@ func normalizeUnicode(s string) string {
 			b = append(b, m...)
 		} else if !invisible(r) {
 			b = utf8.AppendRune(b, r)
+			normal = normal && inert(r)
 		}
 	}
-	if !norm.NFKC.IsNormal(b) {
+	if !normal && !norm.NFKC.IsNormal(b) {
 		b = norm.NFKC.Bytes(b)
 	}
 	out := make([]byte, 0, len(b)+8)
@@ -109,10 +114,16 @@ func normalizeUnicode(s string) string {
 		space = false
 		out = appendLower(out, r)
 	}
-	if !norm.NFKC.IsNormal(out) { // lower case met a mark that joins with it
+	if !normal && !norm.NFKC.IsNormal(out) { // lower case met a mark that joins with it
 		out = norm.NFKC.Bytes(out)
 	}
 	return string(out)
+}
+
+// inert are runes, in either case, that compatibility forms and composition leave as they are; there are more of them.
+func inert(r rune) bool {
+	return r < utf8.RuneSelf || r >= 0x400 && r <= 0x45F || r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3 ||
+		r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FA || r >= 0xC0 && r <= 0x131 || r >= 0x621 && r <= 0x63A
 }
 
 func appendLower(out []byte, r rune) []byte {

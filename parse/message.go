@@ -139,5 +139,5 @@ func cutQuestion(s string) (rest string, asked bool) {
 	if len(t) == len(s) || strings.IndexByte(s[len(t):], '?') < 0 {
 		return s, false
 	}
-	return Fold(t), true
+	return foldEnds(t), true
 }
