@@ -15,18 +15,20 @@ type bucket struct {
 	vital bool
 	// late buckets came after the first release: a file that was not opened since lacks them.
 	late bool
+	// hot rows are read again and again while they stay the same.
+	hot bool
 }
 
 func (b *bucket) String() string { return string(b.name) }
 
 var (
 	bMeta         = &bucket{name: []byte("meta")}
-	bConversation = &bucket{name: []byte("conversation"), rows: true, vital: true}
-	bRun          = &bucket{name: []byte("run"), rows: true, vital: true, ordered: true}
+	bConversation = &bucket{name: []byte("conversation"), rows: true, hot: true, vital: true}
+	bRun          = &bucket{name: []byte("run"), rows: true, hot: true, vital: true, ordered: true}
 	bEnded        = &bucket{name: []byte("ended"), ordered: true}
 	bJournal      = &bucket{name: []byte("journal"), rows: true, vital: true, ordered: true}
-	bCall         = &bucket{name: []byte("call"), rows: true, vital: true, ordered: true}
-	bInput        = &bucket{name: []byte("input"), rows: true, vital: true, ordered: true}
+	bCall         = &bucket{name: []byte("call"), rows: true, hot: true, vital: true, ordered: true}
+	bInput        = &bucket{name: []byte("input"), rows: true, hot: true, vital: true, ordered: true}
 	bInputRun     = &bucket{name: []byte("input.run"), ordered: true}
 	bInputState   = &bucket{name: []byte("input.state"), ordered: true}
 	bInputAgent   = &bucket{name: []byte("input.agent"), ordered: true}
@@ -35,13 +37,13 @@ var (
 	bInputDue     = &bucket{name: []byte("input.due"), ordered: true}
 	bPrompt       = &bucket{name: []byte("prompt")}
 	bQueue        = &bucket{name: []byte("queue"), rows: true, vital: true}
-	bOut          = &bucket{name: []byte("out"), rows: true, vital: true}
+	bOut          = &bucket{name: []byte("out"), rows: true, hot: true, vital: true}
 	bOutHead      = &bucket{name: []byte("out.head")}
 	bSeen         = &bucket{name: []byte("seen"), rows: true}
 	bSeenAge      = &bucket{name: []byte("seen.age"), ordered: true}
 	bEvent        = &bucket{name: []byte("event"), rows: true, ordered: true}
 	bEventRun     = &bucket{name: []byte("event.run"), ordered: true}
-	bClaim        = &bucket{name: []byte("claim"), rows: true}
+	bClaim        = &bucket{name: []byte("claim"), rows: true, hot: true}
 	bDue          = &bucket{name: []byte("due"), ordered: true}
 	bHeld         = &bucket{name: []byte("held")}
 	bMemory       = &bucket{name: []byte("memory"), rows: true, late: true}

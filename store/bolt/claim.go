@@ -40,8 +40,11 @@ func earliest(a, b int64) int64 {
 func dueNanos(t time.Time) int64 { return max(nanos(t), 1) }
 
 func (t *tx) claimRow(conv core.ConversationID) (claimRow, error) {
-	row, _, err := lookup[claimRow](t, bClaim, key(nil).id(string(conv)))
-	return row, err
+	row, err := glance[claimRow](t, bClaim, key(nil).id(string(conv)))
+	if row == nil {
+		return claimRow{}, err
+	}
+	return *row, err
 }
 
 // setClaim replaces a claim row and its index entry; a row that says nothing is removed.

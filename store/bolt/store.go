@@ -41,6 +41,7 @@ type Store struct {
 	instance string // random for each opening
 	wake     chan struct{}
 	queue    queue
+	memo     memo
 	closing  sync.Once
 
 	commits, updates, keys atomic.Uint64

@@ -168,10 +168,23 @@ func lookup[T any](t *tx, b *bucket, k []byte) (v T, ok bool, err error) {
 	if raw == nil {
 		return v, false, nil
 	}
-	if err := decode(raw, &v); err != nil {
+	if v, err = owned[T](t, b, raw); err != nil {
 		return v, false, damaged(b, k, err)
 	}
 	return v, true, nil
+}
+
+// glance is lookup for a row that is only looked at: it is shared and not changed. nil if there is none.
+func glance[T any](t *tx, b *bucket, k []byte) (*T, error) {
+	raw := t.get(b, k)
+	if raw == nil {
+		return nil, nil
+	}
+	v, err := peek[T](t, b, raw)
+	if err != nil {
+		return nil, damaged(b, k, err)
+	}
+	return v, nil
 }
 
 // load reads a row that must be there.
@@ -186,8 +199,8 @@ func load[T any](t *tx, b *bucket, k []byte) (T, error) {
 // list reads the rows below a prefix, at most limit of them (0: all).
 func list[T any](t *tx, b *bucket, prefix []byte, limit int) (out []T, err error) {
 	err = t.scan(b, prefix, nil, func(k, raw []byte) (bool, error) {
-		var v T
-		if err := decode(raw, &v); err != nil {
+		v, err := owned[T](t, b, raw)
+		if err != nil {
 			return false, damaged(b, k, err)
 		}
 		out = append(out, v)

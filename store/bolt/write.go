@@ -20,13 +20,13 @@ func (t *tx) PutRun(r core.Run) error {
 		return err
 	}
 	k := key(nil).id(string(r.ID))
-	old, ok, err := lookup[core.Run](t, bRun, k)
+	old, err := glance[core.Run](t, bRun, k)
 	if err != nil {
 		return err
 	}
 	var before []entry
-	if ok {
-		before = runEntries(old)
+	if old != nil {
+		before = runEntries(*old)
 	}
 	if err := t.reindex(before, runEntries(r)); err != nil {
 		return err
@@ -64,16 +64,16 @@ func (t *tx) PutInput(in core.Input) error {
 		return fmt.Errorf("store: input %s has the unknown state %q", in.ID, in.State)
 	}
 	k := key(nil).id(string(in.ID))
-	old, ok, err := lookup[core.Input](t, bInput, k)
+	old, err := glance[core.Input](t, bInput, k)
 	if err != nil {
 		return err
 	}
-	if ok && old.Run != in.Run {
+	if old != nil && old.Run != in.Run {
 		return fmt.Errorf("store: input %s belongs to run %s and cannot move to %s", in.ID, old.Run, in.Run)
 	}
 	var before []entry
-	if ok {
-		before = inputEntries(old)
+	if old != nil {
+		before = inputEntries(*old)
 	} else if err := t.joinRun(in.Run, k); err != nil {
 		return err
 	}

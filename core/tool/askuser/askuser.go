@@ -53,6 +53,12 @@ const questionSchema = `{
   "additionalProperties": false
 }`
 
+// The schemas of the two tools, which are part of every model request.
+var (
+	askSchema     = schemaOf(tool.NameAsk)
+	askUserSchema = schemaOf(tool.NameAskUser)
+)
+
 // schemaOf is the schema of one of the two tools.
 func schemaOf(name string) json.RawMessage {
 	required, defaults := `"prompt"`, "Values of the options that stand if the person just confirms."
@@ -68,14 +74,14 @@ func Specs(askUser, ask bool) []model.ToolSpec {
 	var out []model.ToolSpec
 	if ask {
 		out = append(out, model.ToolSpec{
-			Name: tool.NameAsk, Schema: schemaOf(tool.NameAsk),
+			Name: tool.NameAsk, Schema: askSchema,
 			Description: "Ask the user 1 to 4 multiple-choice questions with what you would choose picked beforehand in defaults, so that confirming is enough. " +
 				"Use it when you could go on with an assumption that the user should see. The turn waits for the answer.",
 		})
 	}
 	if askUser {
 		out = append(out, model.ToolSpec{
-			Name: tool.NameAskUser, Schema: schemaOf(tool.NameAskUser),
+			Name: tool.NameAskUser, Schema: askUserSchema,
 			Description: "Ask the user 1 to 4 multiple-choice questions. Use it when you cannot go on without the user's decision. " +
 				"The turn waits for the answer. Never ask for passwords or other secrets.",
 		})
