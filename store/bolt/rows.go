@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"parley/core/turn"
 )
@@ -11,16 +12,32 @@ import (
 // rowVersion stands before the JSON of every row that this program writes.
 const rowVersion = 1
 
+// scratch is where rows are encoded.
+var scratch = sync.Pool{New: func() any {
+	var s encoder
+	s.json = json.NewEncoder(&s.buf)
+	s.json.SetEscapeHTML(false)
+	return &s
+}}
+
+type encoder struct {
+	buf  bytes.Buffer
+	json *json.Encoder
+}
+
 // encode gives the bytes of a row. HTML is not escaped: frozen arguments keep their bytes.
 func encode(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	buf.WriteByte(rowVersion)
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	s := scratch.Get().(*encoder)
+	s.buf.Reset()
+	s.buf.WriteByte(rowVersion)
+	if err := s.json.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	raw := bytes.Clone(bytes.TrimSuffix(s.buf.Bytes(), []byte("\n")))
+	if s.buf.Cap() <= 64<<10 { // one long row is not to hold its memory for good
+		scratch.Put(s)
+	}
+	return raw, nil
 }
 
 // decode reads a row of any version so far. What it returns shares no memory with raw.
