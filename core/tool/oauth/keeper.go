@@ -27,8 +27,8 @@ type Keeper struct {
 	// refused is a token that the server did not take; renewed is when one was last got in its stead.
 	refused string
 	renewed time.Time
-	// unsaved says that the store has an older login than cur, newer that it may have a newer one.
-	unsaved, newer bool
+	// unsaved says that the store has an older login than cur.
+	unsaved bool
 }
 
 // New returns the keeper of a checked configuration.
@@ -112,8 +112,8 @@ func (k *Keeper) token(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// current is the login in use: the one at hand, or what the store has where there is none or it is of no more
-// use. The turn is held.
+// current is the login in use: the one at hand, or what the store has where there is none or it is not enough.
+// The turn is held.
 func (k *Keeper) current(ctx context.Context) (*record, error) {
 	r := k.cur
 	switch {
@@ -125,7 +125,7 @@ func (k *Keeper) current(ctx context.Context) (*record, error) {
 	case r != nil && k.unsaved:
 		k.store(ctx, r)
 		return r, nil
-	case r != nil && !k.newer && r.Lost == "" && (r.Tokens.Access != k.refused || r.Tokens.Refresh != ""):
+	case r != nil && contains(r.Asked, r.Wanted) && r.Lost == "" && (r.Tokens.Access != k.refused || r.Tokens.Refresh != ""):
 		return r, nil
 	}
 	r, err := load(ctx, k.c)
@@ -137,7 +137,6 @@ func (k *Keeper) current(ctx context.Context) (*record, error) {
 	case r.Lost != "":
 		return nil, k.login(r.Lost)
 	}
-	k.newer = false
 	k.set(r)
 	return r, nil
 }
@@ -278,7 +277,6 @@ func (k *Keeper) want(ctx context.Context, r *record, scopes []string) error {
 		k.set(&next)
 		k.store(ctx, &next)
 	}
-	k.newer = true // once somebody has logged in again
 	return k.login(fmt.Sprintf("the server wants the scopes %q too", names))
 }
 

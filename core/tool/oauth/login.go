@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -131,7 +132,7 @@ func accept(back url.Values, state string, at *place) (string, error) {
 	case iss != "" && iss != at.Server.Issuer:
 		return "", errors.New("the answer of the browser is from another authorization server: nothing was exchanged")
 	case back.Has("error"):
-		return "", &refusal{code: plainCode(back.Get("error")), status: http.StatusForbidden}
+		return "", fmt.Errorf("the login was refused: %s", cmp.Or(plainCode(back.Get("error")), "for no reason that can be told"))
 	case back.Get("code") == "":
 		return "", errors.New("the answer of the browser holds no code")
 	}
