@@ -108,7 +108,7 @@ func (w *workshop) agent(id string, a AgentConfig) (*turn.Agent, error) {
 		return nil, err
 	}
 	using := w.cfg.Models[a.Model]
-	built.Model, built.ContextTokens, built.Images = w.models[a.Model], using.ContextTokens, using.Images
+	built.Model, built.ContextTokens, built.Images, built.ModelName = w.models[a.Model], using.ContextTokens, using.Images, using.Model
 	return built, nil
 }
 

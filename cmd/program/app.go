@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
 	"parley/channels"
 	"parley/channels/metrics"
 	"parley/core"
@@ -37,11 +39,15 @@ type app struct {
 	// channels and the handlers of those that receive by HTTP.
 	channels []channels.Channel
 	hooks    map[string]http.Handler
+	// hub is there once the app runs.
+	hub *channels.Hub
 	// servers are the MCP servers whose tools the agents have.
 	servers []*mcp.Source
 	// put are the agents that were defined by the API.
 	put *putAgents
-	now func() time.Time
+	// traces sends spans away; nil where no collector is configured.
+	traces *sdktrace.TracerProvider
+	now    func() time.Time
 }
 
 // tryEveryPart is what to do about a part of the configuration that cannot be made.
@@ -50,6 +56,8 @@ const tryEveryPart = "parley doctor tries every part of a configuration"
 // newApp opens the store and builds the engine. The caller closes the app.
 func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 	a := &app{cfg: cfg, log: log, hooks: map[string]http.Handler{}, now: time.Now}
+	late := &lateStore{}
+	cfg.logins = loginPlace{memory: late}
 	shop, err := newWorkshop(cfg, log, a.now)
 	if err != nil {
 		return nil, misused(err, tryEveryPart)
@@ -63,6 +71,7 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 	if err != nil {
 		return nil, failed(err, storeHint(err))
 	}
+	late.store.Store(a.store)
 	if a.put, err = newPutAgents(context.Background(), shop, a.store); err != nil {
 		return nil, errors.Join(failed(err, ""), a.store.Close())
 	}
@@ -79,6 +88,8 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 			return ag, ok
 		},
 		Deps:      a.deps(),
+		ReadFile:  a.readFile,
+		Tracer:    a.tracer(),
 		NewID:     newID,
 		Log:       log,
 		Grace:     toolGrace,
@@ -90,6 +101,11 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// readFile reads a file that a person sent. Only a model request asks for it, and so only a running app.
+func (a *app) readFile(ctx context.Context, m core.Message, f core.File) ([]byte, error) {
+	return a.hub.ReadFile(ctx, m, f)
 }
 
 // newID is 16 letters and digits that nobody guesses.
@@ -112,6 +128,7 @@ func (a *app) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.hub = hub // before the engine works
 	hooks, err := a.webhooks(counts)
 	if err != nil {
 		return err
@@ -174,6 +191,11 @@ func (a *app) together(ctx context.Context, stop func(), parts map[string]func(c
 
 // close gives the store back. What has not ended by now is in it.
 func (a *app) close() error {
+	if a.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), sendGrace)
+		defer cancel()
+		_ = a.traces.Shutdown(ctx) // what was not sent is logged
+	}
 	closed := make(chan error, 1)
 	go func() { closed <- a.store.Close() }()
 	select {

@@ -190,6 +190,16 @@ func attributesOf(list []attribute.KeyValue) []otlpAttribute {
 	return out
 }
 
+// tracer opens spans; nil where they go nowhere.
+func (a *app) tracer() api.Tracer {
+	// A redirect would take the headers elsewhere.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if a.traces = newTraces(a.cfg.Tracing, client, a.log); a.traces == nil {
+		return nil
+	}
+	return a.traces.Tracer("parley")
+}
+
 // newTraces makes the provider of a configuration; nil where it names no collector. The caller shuts it down.
 func newTraces(cfg TracingConfig, client *http.Client, log *slog.Logger) *trace.TracerProvider {
 	if cfg.Endpoint == "" {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,5 +93,48 @@ func TestCollectorThatRefuses(t *testing.T) {
 	}
 	if newTraces(TracingConfig{}, nil, nil) != nil {
 		t.Error("a provider without a collector")
+	}
+}
+
+// TestATurnIsTracedOverARestart: the stretch after the wait is linked to the one before, the call that was
+// approved stands below it, and nothing of what was said or done is told.
+func TestATurnIsTracedOverARestart(t *testing.T) {
+	t.Parallel()
+	c := newCollector(t, http.StatusOK)
+	b := newBench(t, map[string]any{"ops": map[string]any{"model": "main", "builtins": []string{"demo"}}}, map[string]any{
+		"models":  map[string]any{"main": map[string]any{"provider": "scripted"}},
+		"tracing": map[string]any{"endpoint": c.URL, "headers": map[string]any{"X-Key": "k1"}},
+	})
+	p := b.start()
+	p.say(deleteIt)
+	p.until("ask:", "Run db__drop?")
+	if code := p.end(); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, p.story())
+	}
+	p = b.start()
+	p.until("ask:", "Run db__drop?")
+	p.say("yes")
+	p.until("say:", "Done")
+	p.end()
+	c.Close()
+	close(c.got)
+	byName := map[string][]otlpSpan{}
+	for in := range c.got {
+		for _, s := range in.ResourceSpans[0].ScopeSpans[0].Spans {
+			byName[s.Name] = append(byName[s.Name], s)
+		}
+		if text, err := json.Marshal(in); err != nil || bytes.Contains(text, []byte("staging")) || bytes.Contains(text, []byte("Done")) {
+			t.Errorf("a span tells what was said: %s, %v", text, err)
+		}
+	}
+	runs, tools := byName["run"], byName["tool"]
+	if len(runs) != 2 || len(tools) != 1 || len(byName["model"]) != 2 || len(byName["input"]) != 1 {
+		t.Fatalf("spans: %+v", byName)
+	}
+	if tools[0].Parent != runs[1].SpanID || runs[1].TraceID == runs[0].TraceID {
+		t.Errorf("the call stands below %s, the second stretch is %s", tools[0].Parent, runs[1].SpanID)
+	}
+	if !slices.ContainsFunc(runs[1].Links, func(l otlpLink) bool { return l.TraceID == runs[0].TraceID && l.SpanID == runs[0].SpanID }) {
+		t.Errorf("the second stretch is linked to %+v, not to the first, %s", runs[1].Links, runs[0].SpanID)
 	}
 }
