@@ -90,7 +90,7 @@ func (d *driver) ended(wanting []*state) error {
 	case open > 0 && open < len(wanting):
 		return fmt.Errorf("run %s has %d of its %d inputs: %w", d.run.ID, len(wanting)-open, len(wanting), ErrDamaged)
 	case open == 0 && !pending:
-		return nil
+		return d.discard(wanting)
 	case open == 0:
 		return errSuspended // another run of the tree goes on
 	}
@@ -135,6 +135,10 @@ func (d *driver) suspend() (again bool, err error) {
 		if err != nil {
 			return err
 		}
+		discarded, err := d.discardAll(a)
+		if err != nil {
+			return err
+		}
 		live := core.Live(a.inputs)
 		if again = live == nil; again {
 			return nil
@@ -143,7 +147,11 @@ func (d *driver) suspend() (again bool, err error) {
 		run.Status = core.RunInputRequired
 		o := core.Out{Kind: core.OutReply, Run: run.ID, Text: run.Text, Input: live.ID, Step: live.Draft.Step, ReplyTo: run.Message.ID}
 		if !opened { // woken for nothing: its prompt stands already
-			return errors.Join(a.tx.PutRun(run), a.release(time.Time{}))
+			err := errors.Join(a.tx.PutRun(run), a.release(time.Time{}))
+			if discarded {
+				err = errors.Join(err, a.prompt(*live))
+			}
+			return err
 		}
 		return errors.Join(
 			a.tx.PutRun(run),

@@ -3,6 +3,7 @@ package turn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"parley/core"
 )
@@ -148,15 +149,31 @@ func (a *act) supersede(m core.Message) error {
 // abort ends the open run: at once if it waits, at its next transaction if it is running.
 func (a *act) abort(by core.Closing, replyTo string) error {
 	if a.run.Status == core.RunRunning && a.run.SetAside == "" {
-		if a.run.Abort == nil {
-			a.run.Abort = &by
-		}
-		return errors.Join(a.tx.PutRun(*a.run), a.wakeAt(a.now))
+		return a.abortLater(by, replyTo)
 	}
 	if err := a.cancelled(by, replyTo); err != nil {
 		return err
 	}
 	return a.goOn()
+}
+
+// abortLater has a running run end at its next transaction. Where a call runs that comes after the call, so it
+// is acknowledged at once; the end is told when it is there.
+func (a *act) abortLater(by core.Closing, replyTo string) error {
+	if a.run.Abort == nil {
+		a.run.Abort = &by
+		calls, err := treeCalls(a.tx, *a.run)
+		if err != nil {
+			return err
+		}
+		running := func(c core.Call) bool { return c.Status == core.CallExecuting && c.Type != core.ToolAgent }
+		if slices.ContainsFunc(calls, running) {
+			if err := a.out(core.Out{Kind: core.OutNote, Note: core.NoteAborting, Run: a.run.ID, Person: by.By, ReplyTo: replyTo}); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(a.tx.PutRun(*a.run), a.wakeAt(a.now))
 }
 
 // cancelled ends the open run because somebody wanted it to stop.

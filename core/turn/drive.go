@@ -47,6 +47,8 @@ type driver struct {
 	at   []int
 	// opens are the inputs that are to be opened when the whole tree stops, of the root only.
 	opens []opening
+	// discards are inputs whose end is taken back then, of the root only.
+	discards []core.InputID
 	// shared says that other people read in the conversation, of the root only.
 	shared bool
 

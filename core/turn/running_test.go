@@ -63,8 +63,11 @@ func TestAbortWhileRunning(t *testing.T) {
 		if got := w.send(w.message(ana, "cancel")); got.Did != core.DoAbort {
 			t.Errorf("cancel did %q", got.Did)
 		}
+		synctest.Wait()
+		w.wantLines("note aborting") // at once
+		w.send(w.message(ana, "cancel"))
 		w.idle()
-		w.wantLines("note aborted")
+		w.wantLines("note aborted") // once the call has ended
 		if n := w.tools["log__write"].ran(); n != 1 {
 			t.Errorf("%d calls started, want 1: the second had not begun", n)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/core"
@@ -178,6 +179,9 @@ func (a *act) proceed() error {
 func (a *act) begin() error {
 	if a.claim == nil || a.agent == nil {
 		return nil
+	}
+	if slices.ContainsFunc(a.inputs, func(in core.Input) bool { return in.Misfit() != "" }) {
+		return nil // the loop takes it back
 	}
 	calls, err := a.tx.Calls(a.run.ID)
 	if err != nil {
