@@ -37,7 +37,7 @@ type Func func(model.Request) (model.Response, error)
 // Generate calls the function, unless ctx has ended.
 func (f Func) Generate(ctx context.Context, req model.Request) (model.Response, error) {
 	if err := ctx.Err(); err != nil {
-		return model.Response{}, &model.Error{Sentence: "The request to the model was stopped.", Err: err}
+		return model.Response{}, stopped(err)
 	}
 	resp, err := f(req)
 	if err != nil {

@@ -104,7 +104,7 @@ type step struct {
 // Generate returns the reply that the script has for the request. Its only error is that the conversation is not valid.
 func (m *Model) Generate(ctx context.Context, req model.Request) (model.Response, error) {
 	if err := ctx.Err(); err != nil {
-		return model.Response{}, &model.Error{Sentence: "The request to the model was stopped.", Err: err}
+		return model.Response{}, stopped(err)
 	}
 	if err := model.Valid(req.Messages); err != nil {
 		return model.Response{}, &model.Error{
@@ -127,6 +127,10 @@ func (m *Model) Generate(ctx context.Context, req model.Request) (model.Response
 		resp.Calls, resp.Stop = model.Mend(resp.Calls, req.Messages), model.StopTools
 	}
 	return resp, nil
+}
+
+func stopped(err error) *model.Error {
+	return &model.Error{Sentence: "The request to the model was stopped.", Err: err}
 }
 
 // choose finds the step that is next; nil if the rule has no more.
