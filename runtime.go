@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"parley/core"
 	"parley/core/model"
 	"parley/core/tool"
@@ -37,6 +39,8 @@ type Options struct {
 	// OnInput, if set, hears each input as it is asked. Return an answer to give it at once, nil to answer
 	// later. It goes through the same rules as every answer: who answers must be allowed to.
 	OnInput func(ctx context.Context, in Input) *Reply
+	// Tracer tells runs as spans of OpenTelemetry; nil for none.
+	Tracer trace.Tracer
 	// Now is the clock; nil for the wall clock.
 	Now func() time.Time
 }
@@ -71,7 +75,7 @@ func Open(path string, o Options) (*Runtime, error) {
 	}
 	rt := &Runtime{store: store, onInput: o.OnInput, done: make(chan struct{}), agents: map[core.AgentID]*turn.Agent{}}
 	rt.engine, err = turn.New(turn.Config{
-		Store: store, Agents: rt.agent, Log: o.Log,
+		Store: store, Agents: rt.agent, Log: o.Log, Tracer: o.Tracer,
 		NewID:  func() string { return strings.ToLower(rand.Text())[:16] },
 		Silent: func(channel string) bool { return channel == surface },
 		Deps: turn.Deps{

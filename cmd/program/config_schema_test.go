@@ -69,7 +69,7 @@ func TestExampleLoads(t *testing.T) {
 	path := filepath.Join("..", "..", "config.example.json")
 	cfg, err := loadConfig(path, envOf("PARLEY_TOKEN", "token-1", "PARLEY_TOKEN_ANA", "token-2", "ANTHROPIC_API_KEY", "sk-1", "OPENAI_API_KEY", "sk-2",
 		"GEMINI_API_KEY", "sk-3", "GITHUB_TOKEN", "gh-1", "SHOP_TOKEN", "shop-1", "SLACK_BOT_TOKEN", "xoxb-1", "SLACK_APP_TOKEN", "xapp-1",
-		"TELEGRAM_BOT_TOKEN", "123456:ABC", "DISCORD_BOT_TOKEN", "discord-1", "PARLEY_WEBHOOK_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+		"TELEGRAM_BOT_TOKEN", "123456:ABC", "DISCORD_BOT_TOKEN", "discord-1", "OTLP_TOKEN", "otlp-1", "PARLEY_WEBHOOK_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
 	must(t, err)
 	ops := cfg.Agents["ops"]
 	if len(cfg.Models) == 0 || len(cfg.Channels) != 3 || len(ops.MCPServers) == 0 || len(ops.OpenAPI) == 0 || len(ops.Agents) == 0 || len(cfg.Warnings) > 0 {
