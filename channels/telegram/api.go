@@ -30,6 +30,7 @@ const (
 // client makes Bot API calls through the library, with a context, with what is known of a failure, and
 // without the token in any error.
 type client struct {
+	base     string        // what stands before /bot<token>
 	endpoint string        // a format of token and method, as the library wants it
 	token    func() string // hidden from reflection and %v
 	http     *http.Client
@@ -46,9 +47,10 @@ func newClient(base, token string, hc *http.Client) (*client, error) {
 	if strings.ContainsAny(token, "/?#% \t\r\n") {
 		return nil, errors.New("botToken: it holds a character that no token has; copy it from BotFather again")
 	}
+	base = strings.TrimRight(base, "/")
 	return &client{
-		endpoint: strings.ReplaceAll(strings.TrimRight(base, "/"), "%", "%%") + "/bot%s/%s",
-		token:    func() string { return token }, http: channels.HTTPClient(hc),
+		base: base, endpoint: strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s",
+		token: func() string { return token }, http: channels.HTTPClient(hc),
 	}, nil
 }
 

@@ -75,6 +75,7 @@ func describeIncoming(in incoming) string {
 		add("lang", m.Lang)
 		for _, f := range m.Files {
 			add("file", fmt.Sprintf("%q/%s/%d", f.Name, f.Type, f.Size))
+			add("ref", f.Ref)
 		}
 		if m.Shared {
 			extra = append(extra, "shared")

@@ -27,6 +27,7 @@ type rig struct {
 	t    *testing.T
 	srv  *telegramtest.Server
 	a    *Adapter
+	cfg  Config
 	sink *channeltest.Sink
 	log  *channeltest.Log
 
@@ -61,6 +62,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	r.srv = telegramtest.New(sc)
 	cfg.Token = r.srv.Token()
 	cfg.Client = &http.Client{Transport: telegramtest.Through(r.srv)}
+	r.cfg = cfg
 	r.a = mustNew(t, cfg)
 	r.srv.Private(ana)
 	r.srv.Private(ben)

@@ -1,11 +1,8 @@
 package telegram
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode/utf16"
-
-	"parley/core"
 )
 
 // stripMention takes the bot's own mention off both ends of a text, and reports whether it is mentioned
@@ -75,35 +72,4 @@ func wordUnit(u uint16) bool { return u < 0x80 && plainName(string(rune(u))) }
 // blank reports whether there is nothing but white space and the marks given.
 func blank(units []uint16, marks string) bool {
 	return strings.Trim(string(utf16.Decode(units)), " \t\r\n\u00a0"+marks) == ""
-}
-
-// describe fills in what Telegram says of an attachment. A photo comes in several sizes; the last is the
-// largest. Anything unreadable is left out: the name of its kind stays.
-func describe(f *core.File, raw json.RawMessage) {
-	type object struct {
-		Name  string `json:"file_name"`
-		Type  string `json:"mime_type"`
-		Size  int64  `json:"file_size"`
-		Emoji string `json:"emoji"`
-	}
-	var o object
-	if json.Unmarshal(raw, &o) != nil {
-		var sizes []object
-		if json.Unmarshal(raw, &sizes) != nil || len(sizes) == 0 {
-			return
-		}
-		o = sizes[len(sizes)-1]
-	}
-	switch {
-	case o.Name != "":
-		f.Name = o.Name
-	case f.Name == "sticker" && o.Emoji != "":
-		f.Name += " " + o.Emoji
-	}
-	if o.Type != "" {
-		f.Type = o.Type
-	}
-	if o.Size > 0 {
-		f.Size = o.Size
-	}
 }

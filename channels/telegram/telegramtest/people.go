@@ -56,6 +56,7 @@ func (s *Server) Say(from User, at Where, text string, how ...Said) int64 {
 		panic(fmt.Sprintf("telegramtest: chat %d was not opened", at.Chat))
 	}
 	r.botLast = r.botLast && !from.IsBot
+	s.keep(m)
 	s.post(r, m)
 	return m.ID
 }

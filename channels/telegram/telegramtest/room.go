@@ -44,7 +44,8 @@ type Message struct {
 	Fields map[string]any
 	Date   int64
 
-	unheard bool
+	unheard  bool
+	attached []attached
 }
 
 // Button finds a button by its label.

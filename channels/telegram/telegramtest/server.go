@@ -59,6 +59,7 @@ type Server struct {
 	mu        faketest.Mutex
 	chats     map[int64]*room
 	presses   map[string]*Answer
+	files     map[string]*kept
 	commands  string
 	calls     []Call
 	faults    faketest.Faults[Fault]
@@ -89,7 +90,7 @@ func New(cfg Config) *Server {
 		cfg.HookRetry = 20 * time.Millisecond
 	}
 	s := &Server{
-		cfg: cfg, chats: map[int64]*room{}, presses: map[string]*Answer{},
+		cfg: cfg, chats: map[int64]*room{}, presses: map[string]*Answer{}, files: map[string]*kept{},
 		lastID: 1000,
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -161,6 +162,10 @@ func bad(text string) *refusal { return &refusal{Code: 400, Text: "Bad Request: 
 
 // ServeHTTP answers Bot API requests.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutPrefix(r.URL.Path, "/file/bot"+s.cfg.Token+"/"); ok {
+		s.serveFile(w, r, path)
+		return
+	}
 	token, method, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
 	if !ok || !strings.HasPrefix(r.URL.Path, "/bot") || token != s.cfg.Token {
 		s.write(w, nil, &refusal{Code: 401, Text: "Unauthorized"})
@@ -254,6 +259,8 @@ func (s *Server) call(ctx context.Context, method string, p params) (any, *refus
 		return s.edit(method, p)
 	case "answerCallbackQuery":
 		return s.answerPress(p)
+	case "getFile":
+		return s.getFile(p)
 	case "sendChatAction":
 		return s.chatAction(p)
 	case "setMyCommands":
