@@ -13,7 +13,7 @@ type eventBody struct {
 	from io.ReadCloser
 	wire *wire
 	// id is that of the request the stream answers, nil for none.
-	id json.RawMessage
+	id    json.RawMessage
 	clear masker
 	// ended, if set, is told once when the stream has ended.
 	ended func()

@@ -22,6 +22,11 @@ func (h *hidden) add(secrets ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, s := range secrets {
+		if slash := strings.ReplaceAll(s, "/", `\/`); slash != s {
+			secrets = append(secrets, slash) // as some write it in JSON
+		}
+	}
+	for _, s := range secrets {
 		if worthHiding(s) && !slices.Contains(h.list, s) {
 			h.list = append(h.list, s)
 		}

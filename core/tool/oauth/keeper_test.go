@@ -329,6 +329,10 @@ func TestHide(t *testing.T) {
 	if got := k.Hide(text); got != "you sent [secret] and [secret]" {
 		t.Errorf("%q", got)
 	}
+	k.hide.add("a/b/c")
+	if got := k.Hide(`"a\/b\/c a/b/c"`); got != `"[secret] [secret]"` {
+		t.Errorf("%q", got)
+	}
 	for i := range 200 { // the configured ones never leave
 		k.hide.add(strings.Repeat("x", 4+i))
 	}

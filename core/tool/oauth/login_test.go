@@ -106,7 +106,11 @@ var attacks = []attack{
 		}},
 	{name: "the person declines", want: "access_denied", visits: true,
 		do: func(r *rig) {
-			r.as.Answer = func(q url.Values) { q.Del("code"); q.Set("error", "access_denied"); q.Set("error_description", "secret-x") }
+			r.as.Answer = func(q url.Values) {
+				q.Del("code")
+				q.Set("error", "access_denied")
+				q.Set("error_description", "secret-x")
+			}
 		}},
 	{name: "the refusal is no code word", want: "refused", visits: true,
 		do: func(r *rig) { r.as.Answer = func(q url.Values) { q.Set("error", "secret-x <b>") } }},
