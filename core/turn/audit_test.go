@@ -2,6 +2,8 @@ package turn_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"parley/core"
@@ -181,6 +183,32 @@ func TestExpiryOfTheUnknownClosesOnlyItsCall(t *testing.T) {
 		got, err := w.store.Run(t.Context(), run)
 		if err != nil || got.Status != core.RunCompleted {
 			t.Errorf("the run is %s (%v), shown %q", got.Status, err, w.lines())
+		}
+	})
+}
+
+// TestAPartIsRecordedAsRead: the log keeps of each reply to a set or form what was typed and what it was taken for.
+func TestAPartIsRecordedAsRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.agent.AskUser = true
+		w.model = script(calls("", `ask_user {"questions":[{"prompt":"Which?","options":[{"label":"Red"},{"label":"Blue"}]},{"prompt":"How?","options":[{"label":"Fast"},{"label":"Slow"}]},{"prompt":"Why?","freeText":true}]}`))
+		w.start()
+		run := w.say(ana, "go").Run
+		w.say(ana, "the second one")
+		w.say(ana, "skip")
+		var got []string
+		evs, err := w.e.Events(t.Context(), run, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range evs {
+			if e.Type == core.EventAnswered {
+				got = append(got, string(e.Data))
+			}
+		}
+		if len(got) != 2 || !strings.Contains(got[0], `"raw":"the second one","choices":[{"question":"q1","values":["Blue"]`) ||
+			!strings.Contains(got[1], `"raw":"skip","choices":[{"question":"q2"`) || !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, `"skipped":true`) }) {
+			t.Errorf("recorded %q", got)
 		}
 	})
 }

@@ -27,6 +27,13 @@
 // input and the outbox row; the receipt of the prompt; the answer with executing; the result; the final
 // reply; its receipt.
 //
+// # Beside the loop
+//
+// Pictures of messages are read when a request for the model is about to be sent, and kept in memory only: the
+// journal does not depend on them. A call whose tool is not there yet waits for its source before it begins. An
+// end of an input that neither settling nor closing wrote is recorded as discarded and the input waits again.
+// Spans tell each stretch in which a run is advanced (docs/adr/0013-traces.md).
+//
 // A run is advanced under a claim on its conversation. While it waits there is no claim, no goroutine and
 // no timer; the one exception is a tool that can neither be dropped nor called again (tool.Context.Wait), which
 // holds its call and the claim for as long as its connection lasts.

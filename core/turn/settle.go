@@ -117,10 +117,11 @@ func (a *act) applyVia(in core.Input, r core.Reading, m core.Message, via string
 		_, err := a.settle(in, *applied.Answer, m.From, via, m.Text)
 		return err
 	}
+	read := answeredBy(m.Text, in.Draft, applied.Draft)
 	in.Draft = applied.Draft
 	errs := []error{a.putInput(in)}
-	if r.Kind == core.ReadAnswer {
-		errs = append(errs, a.event(core.Event{Type: core.EventAnswered, Run: in.Run, Input: in.ID, By: m.From, Via: via, Data: data(map[string]string{"raw": m.Text})}))
+	if r.Kind == core.ReadAnswer || len(read.Choices)+len(read.Fields) > 0 {
+		errs = append(errs, a.event(core.Event{Type: core.EventAnswered, Run: in.Run, Input: in.ID, By: m.From, Via: via, Data: data(read)}))
 	}
 	if applied.Note != "" {
 		errs = append(errs, a.out(core.Out{Kind: core.OutNote, Note: applied.Note, Question: applied.Question, Run: in.Run, Input: in.ID, Step: in.Draft.Step, Person: m.From, ReplyTo: m.ID, Lang: m.Lang}))

@@ -34,7 +34,7 @@ func inTraces(t *testing.T, f func(t *testing.T, w *world, r *tracetest.SpanReco
 func attr(s sdk.ReadOnlySpan, key string) string {
 	for _, kv := range s.Attributes() {
 		if string(kv.Key) == key {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""
