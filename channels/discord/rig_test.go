@@ -29,6 +29,7 @@ type rig struct {
 	t    *testing.T
 	srv  *discordtest.Server
 	a    *Adapter
+	cfg  Config
 	sink *channeltest.Sink
 	log  *channeltest.Log
 
@@ -72,6 +73,7 @@ func newRig(t *testing.T, options ...rigOption) *rig {
 	}
 	transport := &http.Transport{DialContext: r.srv.Dial}
 	cfg.Client, cfg.Dial = &http.Client{Transport: transport}, r.srv.Dial
+	r.cfg = cfg
 	r.a = mustNew(t, cfg)
 	r.guild = r.srv.Guild()
 	r.room, r.dm = r.srv.Channel(r.guild), r.srv.DM(ana)

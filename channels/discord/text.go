@@ -96,6 +96,9 @@ func (m *message) files() (out []core.File) {
 		if f.Name == "" {
 			f.Name = "file"
 		}
+		if a.ID != 0 {
+			f.Ref = a.ID.String()
+		}
 		out = append(out, f)
 	}
 	for _, s := range m.Stickers {

@@ -85,9 +85,11 @@ type reference struct {
 }
 
 type attachment struct {
-	Name string `json:"filename"`
-	Type string `json:"content_type"`
-	Size int64  `json:"size"`
+	ID   snowflake `json:"id"`
+	Name string    `json:"filename"`
+	Type string    `json:"content_type"`
+	Size int64     `json:"size"`
+	URL  string    `json:"url"` // good for a day
 }
 
 // interaction is a press of a component, or a command.

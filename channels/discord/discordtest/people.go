@@ -44,6 +44,9 @@ func (s *Server) Say(from User, at ID, text string, how ...Said) ID {
 	c.archived = c.archived && c.locked
 	quiet := m.Fields[unheard] != nil
 	delete(m.Fields, unheard)
+	for _, a := range m.attached {
+		a.id = s.next()
+	}
 	s.post(c, m, !quiet)
 	return m.ID
 }

@@ -25,6 +25,7 @@ const (
 	RouteOpenThread  = "PATCH channels/:id"
 	RouteSend        = "POST channels/:id/messages"
 	RouteHistory     = "GET channels/:id/messages"
+	RouteMessage     = "GET channels/:id/messages/:id"
 	RouteEdit        = "PATCH channels/:id/messages/:id"
 	RouteTyping      = "POST channels/:id/typing"
 	RouteThreadMe    = "GET channels/:id/thread-members/@me"
@@ -196,6 +197,12 @@ func (s *Server) channelCall(k *restCall) (any, *refusal) {
 		return nil, nil
 	case RouteHistory:
 		return s.history(c, k), nil
+	case RouteMessage:
+		m := c.find(k.ids[1])
+		if m == nil {
+			return nil, gone(10008, "Message")
+		}
+		return s.past(c, m), nil
 	case RouteSend:
 		return s.create(c, k)
 	case RouteEdit:
@@ -204,7 +211,7 @@ func (s *Server) channelCall(k *restCall) (any, *refusal) {
 	return nil, &refusal{Status: 405, Text: "405: Method Not Allowed"}
 }
 
-// history is a page, the newest first, whichever end it begins at; without what a gateway event adds.
+// history is a page, the newest first, whichever end it begins at.
 func (s *Server) history(c *channel, k *restCall) any {
 	limit, _ := strconv.Atoi(k.query.Get("limit"))
 	after, _ := strconv.ParseUint(k.query.Get("after"), 10, 64)
@@ -214,14 +221,19 @@ func (s *Server) history(c *channel, k *restCall) any {
 	out := []any{}
 	for _, m := range c.messages {
 		if m.ID > ID(after) && len(out) < limit {
-			j := s.json(c, m, s.reads(c, m, contentIntent))
-			delete(j, "guild_id")
-			delete(j, "channel_type")
-			out = append(out, j)
+			out = append(out, s.past(c, m))
 		}
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// past is a message as it is told later, without what a gateway event adds.
+func (s *Server) past(c *channel, m *Message) map[string]any {
+	j := s.json(c, m, s.reads(c, m, contentIntent))
+	delete(j, "guild_id")
+	delete(j, "channel_type")
+	return j
 }
 
 // respond takes answers to interactions.

@@ -86,6 +86,8 @@ type Message struct {
 	Buttons []Button
 	// Fields are further fields as Discord tells them.
 	Fields map[string]any
+
+	attached []*attached
 }
 
 // Button is a button, or an option of a menu.
@@ -259,7 +261,7 @@ func (s *Server) json(c *channel, m *Message, readable bool) map[string]any {
 	}
 	if readable {
 		out["content"] = m.Content
-		var files []any
+		files := s.attachments(c, m)
 		for i, f := range m.Files {
 			files = append(files, map[string]any{"id": ID(i + 1), "filename": f, "content_type": "text/plain", "size": utf8.RuneCountInString(f)})
 		}

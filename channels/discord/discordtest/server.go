@@ -243,6 +243,10 @@ func gone(code int, what string) *refusal {
 // ServeHTTP answers REST calls and takes in connections of the gateway.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, ok := strings.CutPrefix(r.URL.Path, "/api/v9/")
+	if strings.HasPrefix(r.URL.Path, "/attachments/") {
+		s.serveFile(w, r)
+		return
+	}
 	if !ok {
 		s.serveGateway(w, r)
 		return
