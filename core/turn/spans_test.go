@@ -124,6 +124,23 @@ func TestSpansOfATurn(t *testing.T) {
 	})
 }
 
+// Where spans stand is kept by commits that are made anyway.
+func TestSpansCostNoCommit(t *testing.T) {
+	inTraces(t, func(t *testing.T, w *world, _ *tracetest.SpanRecorder) {
+		w.model = script(calls("", `db__drop {}`))
+		w.start()
+		w.pass(time.Minute)
+		before := commits(w)
+		w.say(ana, "go")
+		w.pass(time.Minute)
+		w.say(ana, "yes")
+		w.pass(time.Minute)
+		if got := commits(w) - before; got > 7 {
+			t.Errorf("%d commits, want at most 7", got)
+		}
+	})
+}
+
 func TestSpansSayNothingPrivate(t *testing.T) {
 	inTraces(t, func(t *testing.T, w *world, r *tracetest.SpanRecorder) {
 		const private = "tell-nobody"
