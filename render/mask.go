@@ -48,7 +48,7 @@ func (m *masker) spans(s string) [][2]int {
 	if m.clear {
 		return nil
 	}
-	return secretSpans(s)
+	return secretSpans(s, m.redact)
 }
 
 // mask writes what stands for a secret value.
@@ -175,7 +175,10 @@ var unbroken = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // hideSecrets is s with the secrets within it masked, for sentences.
 func hideSecrets(s string) string {
-	spans := secretSpans(s)
+	return hideSpans(s, secretSpans(s, nil))
+}
+
+func hideSpans(s string, spans [][2]int) string {
 	for i := len(spans) - 1; i >= 0; i-- {
 		sp := spans[i]
 		s = s[:sp[0]] + maskOf(s[sp[0]:sp[1]]) + s[sp[1]:]

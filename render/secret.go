@@ -62,9 +62,13 @@ type secretForm struct {
 // structure: a mask must not hide what runs.
 const safe = `A-Za-z0-9._~+/=@%!^*:-`
 
+const schemes = `(?:bearer|basic|token|digest|negotiate|apikey|ntlm|hawk|signature|aws4-hmac-sha256)`
+
 var secretForms = []secretForm{
 	{[]string{"bearer", "basic"}, regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{4,})`)},
-	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:bearer|basic|token|digest|negotiate|apikey)[ \t]+)?([` + safe + `]{4,})`)},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:` + schemes + `[ \t]+)?([` + safe + `]{4,})`)},
+	{[]string{"authorization"}, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?` + schemes + `[ \t]+([\w-]+=["']?[` + safe + `]+["']?(?:,\s*[\w-]+=["']?[` + safe + `]+["']?)+)`)},
+	{[]string{"curl"}, regexp.MustCompile(`(?i)\bcurl\b[^|;&\n]*?\s(?:-u|--user)[ =]*["']?([^\s:"'` + "`" + `$;|&<>()]+:[` + safe + `]+)`)},
 	{[]string{"cookie"}, regexp.MustCompile(`(?i)\bcookie["']?\s*:\s*["']?([\w.-]+=[` + safe + `]*(?:;\s*[\w.-]+=[` + safe + `]*)*)`)},
 	{[]string{"://"}, regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>&;|()\x60]+)@`)},
 	{[]string{"="}, regexp.MustCompile(`(?i)[?&;](?:[\w.-]*(?:password|passwd|pwd|secret|token|api_?key|apikey|signature)[\w.-]*|sig|key)=([` + safe + `]+)`)},
@@ -76,18 +80,19 @@ var secretForms = []secretForm{
 			`eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*|glpat-[\w-]{16,}|whsec_[A-Za-z0-9+/=]{16,})`)},
 }
 
-// secretSpans finds secrets within a text, as byte ranges in order that do not touch.
-func secretSpans(s string) [][2]int {
-	var spans [][2]int
-	low := strings.ToLower(s)
-	for _, f := range secretForms {
-		if !slices.ContainsFunc(f.want, func(w string) bool { return strings.Contains(low, w) }) {
-			continue
-		}
-		for _, m := range f.re.FindAllStringSubmatchIndex(s, -1) {
-			if m[2] < m[3] {
-				spans = append(spans, [2]int{m[2], m[3]})
+// secretSpans finds secrets within a text, as byte ranges in order that do not touch: by their form, by the names
+// of JSON, forms and options in it, and all that again below each layer of escapes.
+func secretSpans(s string, redact []string) [][2]int {
+	spans := layerSpans(s, redact)
+	d, ok := decode(s)
+	for layer := 1; ok && layer < maxLayers; layer++ {
+		spans = append(spans, d.back(layerSpans(d.text, redact))...)
+		var next decoded
+		if next, ok = decode(d.text); ok {
+			for i, at := range next.at {
+				next.at[i] = d.at[at]
 			}
+			d = next
 		}
 	}
 	slices.SortFunc(spans, func(a, b [2]int) int { return a[0] - b[0] })
@@ -101,3 +106,54 @@ func secretSpans(s string) [][2]int {
 	}
 	return out
 }
+
+// layerSpans finds secrets in a text as it stands.
+func layerSpans(s string, redact []string) [][2]int {
+	spans := append(memberSpans(s, redact), assignedSpans(s, redact)...)
+	low := strings.ToLower(s)
+	for _, f := range secretForms {
+		if !slices.ContainsFunc(f.want, func(w string) bool { return strings.Contains(low, w) }) {
+			continue
+		}
+		for _, m := range f.re.FindAllStringSubmatchIndex(s, -1) {
+			if m[2] < m[3] && !slices.Contains(flags, strings.ToLower(s[m[2]:m[3]])) {
+				spans = append(spans, [2]int{m[2], m[3]})
+			}
+		}
+	}
+	return spans
+}
+
+// assigned are a name and its value in a form, a query, an environment or the options of a command.
+var assigned = regexp.MustCompile(`(^|[?&;]|[\s"'{(,])(?:--?)?([A-Za-z][\w.%\[\]-]{0,63})(=|[ \t]+)["']?([` + safe + `]+)`)
+
+// assignedSpans finds the values of names that say that they are secret: user[password]=…, DB_PASSWORD=…,
+// --api-key …. Behind a space only an option has a value. Outside of a query a value is no flag and not short.
+func assignedSpans(s string, redact []string) (spans [][2]int) {
+	if !strings.ContainsAny(s, "=") && !strings.Contains(s, "--") {
+		return nil
+	}
+	for i := 0; i < len(s); {
+		m := assigned.FindStringSubmatchIndex(s[i:])
+		if m == nil {
+			break
+		}
+		before, name, value := s[i+m[2]:i+m[3]], s[i+m[4]:i+m[5]], s[i+m[8]:i+m[9]]
+		if s[i+m[6]] != '=' && (!strings.HasPrefix(s[i+m[3]:], "--") || value[0] == '-') {
+			i += m[5]
+			continue
+		}
+		if d, ok := decode(name); ok {
+			name = d.text
+		}
+		query := before == "?" || before == "&" || before == ";" || before == "" && strings.IndexByte(s, '&') > 0
+		if secretName(name, redact) && !countsTokens(name) && (query || len(value) >= 4 && !slices.Contains(flags, strings.ToLower(value))) {
+			spans = append(spans, [2]int{i + m[8], i + m[9]})
+		}
+		i += m[9]
+	}
+	return spans
+}
+
+// flags are values that are no secret.
+var flags = []string{"true", "false", "null", "none", "undefined"}
