@@ -174,12 +174,15 @@ func (l *lateStore) Remember(ctx context.Context, key string, value []byte, ttl 
 	return errNoStore
 }
 
+// lookTime is how long a look at a login waits for the store, which a running program holds all the time.
+const lookTime = 100 * time.Millisecond
+
 // storedLogins looks into a store file for one login at a time, and changes nothing.
 type storedLogins struct{ path string }
 
 // Recall implements oauth.Memory.
 func (l storedLogins) Recall(ctx context.Context, key string) ([]byte, bool, error) {
-	s, err := bolt.Open(l.path, bolt.Options{ReadOnly: true, LockTimeout: time.Second})
+	s, err := bolt.Open(l.path, bolt.Options{ReadOnly: true, LockTimeout: lookTime})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
