@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -49,6 +50,8 @@ type Fake struct {
 	shown   []Shown
 	counts  map[core.Place]int
 	more    map[core.Place]chan struct{} // closed at the place's next message
+	files   [][]byte                     // by their Ref, nil for what was forgotten
+	stalled bool
 	failing []Failing
 	editErr []error // of the next edits
 	hold    chan struct{}
@@ -272,4 +275,49 @@ func (f *Fake) Shown(place core.Place) (out []Shown) {
 		}
 	}
 	return out
+}
+
+// Keep keeps what a file holds, and returns what it is found by.
+func (f *Fake) Keep(data []byte) (ref string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.files = append(f.files, data)
+	return strconv.Itoa(len(f.files))
+}
+
+// Forget forgets what all files hold.
+func (f *Fake) Forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.files)
+}
+
+// Stall keeps the next ReadFile waiting until its context ends.
+func (f *Fake) Stall() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stalled = true
+}
+
+// ReadFile returns what Keep was given.
+func (f *Fake) ReadFile(ctx context.Context, _ core.Message, file core.File) ([]byte, error) {
+	f.mu.Lock()
+	stalled := f.stalled
+	f.stalled = false
+	n, err := strconv.Atoi(file.Ref)
+	var data []byte
+	if err == nil && n > 0 && n <= len(f.files) {
+		data = f.files[n-1]
+	}
+	f.mu.Unlock()
+	switch {
+	case stalled:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case data == nil:
+		return nil, channels.ErrFileGone
+	case len(data) > channels.MaxFile:
+		return nil, channels.ErrFileTooBig
+	}
+	return data, nil
 }

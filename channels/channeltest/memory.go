@@ -23,7 +23,10 @@ type Memory struct {
 	parent testing.TB
 }
 
-var _ Platform = (*Memory)(nil)
+var (
+	_ Platform = (*Memory)(nil)
+	_ Album    = (*Memory)(nil)
+)
 
 // NewMemory returns a platform of that dialect.
 func NewMemory(t testing.TB, d render.Dialect) *Memory {
@@ -34,7 +37,7 @@ func NewMemory(t testing.TB, d render.Dialect) *Memory {
 
 // Caps is all there is, as far as the dialect goes.
 func (m *Memory) Caps() Caps {
-	return Caps{Group: true, Buttons: m.dialect.Buttons, Edits: m.dialect.Edits, Replies: true, Crossed: true, AtOnce: true, Slash: true}
+	return Caps{Group: true, Buttons: m.dialect.Buttons, Edits: m.dialect.Edits, Replies: true, Crossed: true, AtOnce: true, Slash: true, Shows: true, Stores: true}
 }
 
 // Adapter is the same at every start: the platform's memory is in it.
@@ -61,6 +64,9 @@ func (m *Memory) Say(_ testing.TB, s Saying) string {
 	defer m.mu.Unlock()
 	msg.Order = m.Next()
 	msg.ID = "m" + strconv.FormatUint(msg.Order, 10)
+	if s.Picture != nil {
+		msg.Files = []core.File{{Name: "picture.png", Type: "image/png", Size: int64(len(s.Picture)), Ref: m.Keep(s.Picture)}}
+	}
 	if s.Late {
 		m.late = append(m.late, msg)
 	} else {
@@ -122,6 +128,12 @@ func (m *Memory) Shown(room Room) (out []Seen) {
 	}
 	return out
 }
+
+// Discard forgets all pictures.
+func (m *Memory) Discard(Room, string) { m.Forget() }
+
+// Secrets are none.
+func (m *Memory) Secrets() []string { return nil }
 
 // Release hands in what is late.
 func (m *Memory) Release() {

@@ -37,6 +37,8 @@ type Caps struct {
 	AtOnce  bool // messages need not wait for the turn before them
 	Slash   bool // a text such as "/help" reaches the program as a command
 	Rewords bool // a person can edit what they said: the platform is a Rewording
+	Shows   bool // a person can send a picture: the platform is an Album
+	Stores  bool // a message needs no run to be taken, and no prompt to be sent: a process may do one of them
 }
 
 // Saying is what a person says.
@@ -49,6 +51,8 @@ type Saying struct {
 	Overheard bool
 	// Late has its place now, and reaches the program at Release.
 	Late bool
+	// Picture comes with the text, nil for none.
+	Picture []byte
 }
 
 // Seen is a message of the bot as the platform shows it now.

@@ -150,6 +150,17 @@ var scenarios = []scenario{
 		w.Still(Direct)
 		w.did("drop staging")
 	}},
+	{name: "RestartBetweenAllSteps", needs: func(c Caps) bool { return c.Stores }, run: func(w *World) {
+		restartsBetweenAllSteps(w, func(core.Input) { w.alice("yes") })
+	}},
+	{name: "RestartBetweenAllStepsOfAPress", needs: func(c Caps) bool { return c.Stores && c.Buttons }, run: func(w *World) {
+		restartsBetweenAllSteps(w, func(in core.Input) {
+			if s := w.seen(Direct, in); len(s.Buttons) > 0 {
+				w.Press(w.t, Alice, Direct, s.ID, s.Buttons[0])
+			}
+		})
+	}},
+	{name: "PicturesReachTheModel", needs: func(c Caps) bool { return c.Shows }, run: picturesReachTheModel},
 	{name: "NobodyAnsweredInTime", run: func(w *World) {
 		w.alice("drop staging")
 		in := w.Asked(Direct, 0)

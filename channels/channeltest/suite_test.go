@@ -18,8 +18,8 @@ func TestMemory(t *testing.T) {
 		dialect render.Dialect
 		cells   int
 	}{
-		"rich":  {render.Dialect{Name: "rich", Edits: true, Buttons: true, Slash: true}, 22},
-		"plain": {render.Dialect{Name: "plain"}, 21},
+		"rich":  {render.Dialect{Name: "rich", Edits: true, Buttons: true, Slash: true}, 25},
+		"plain": {render.Dialect{Name: "plain"}, 23},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

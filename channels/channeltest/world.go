@@ -55,7 +55,10 @@ type World struct {
 
 	store  *bolt.Store
 	engine *turn.Engine
-	stop   func()
+	hub    *channels.Hub
+	// process is what the next start of the program does.
+	process process
+	stop    func()
 	// around, if set, is put between the hub and the engine.
 	around func(*turn.Engine) channels.Turns
 }
@@ -71,6 +74,7 @@ func NewWorld(t testing.TB, p Platform, human core.HumanInput) *World {
 func newWorld(t testing.TB, p Platform, human core.HumanInput) *World {
 	w := &World{
 		Platform: p, t: t, file: filepath.Join(t.TempDir(), "parley.db"), clock: &Clock{}, human: human, Effects: &Effects{},
+		process: process{drives: true, delivers: true},
 	}
 	t.Cleanup(w.Stop)
 	return w
@@ -106,21 +110,28 @@ func (w *World) Start() {
 	if w.around != nil {
 		turns = w.around(w.engine)
 	}
+	if !w.process.delivers {
+		turns = silent{turns}
+	}
 	adapter = w.Adapter(w.t, w.engine)
-	hub, err := channels.NewHub(channels.Config{
+	w.hub, err = channels.NewHub(channels.Config{
 		Turns: turns, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler),
 		Channels: []channels.Channel{{Adapter: adapter, Access: channels.Access{Public: true}}},
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.run(store, hub)
+	w.run(store)
 }
 
-func (w *World) run(store *bolt.Store, hub *channels.Hub) {
+func (w *World) run(store *bolt.Store) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	for _, run := range []func(context.Context) error{w.engine.Run, hub.Run} {
+	parts := []func(context.Context) error{w.hub.Run}
+	if w.process.drives {
+		parts = append(parts, w.engine.Run)
+	}
+	for _, run := range parts {
 		wg.Go(func() {
 			if err := run(ctx); err != nil {
 				w.t.Errorf("the program ended: %v", err)

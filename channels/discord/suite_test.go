@@ -23,6 +23,7 @@ type server struct {
 	pending map[string]bool // what was said or pressed and is not with the engine
 	late    []discordtest.ID
 	crowd   []discordtest.ID // the chats of the figures
+	before  int              // sessions that were opened before the program that runs now
 	changed chan struct{}
 }
 
@@ -51,19 +52,24 @@ func openServer(t testing.TB) *server {
 	}
 }
 
+var _ channeltest.Album = (*server)(nil)
+
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return openServer(t) })
+	channeltest.Suite(t, 26, func(t testing.TB) channeltest.Platform { return openServer(t) })
 }
 
 // Caps is all there is: a typed "/help" counts as the command.
 func (s *server) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true, Shows: true, Stores: true}
 }
 
 func (s *server) Adapter(t testing.TB, turns channels.Turns) channels.Adapter {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
+	s.mu.Lock()
+	s.before = len(s.srv.Identifies())
+	s.mu.Unlock()
 	return watched{s, mustNew(t, Config{
 		Name: "guild", Agent: channeltest.Agent, Token: s.srv.Token(), APIURL: s.srv.URL, Client: &http.Client{Transport: transport},
 		Log: slog.New(slog.DiscardHandler), Inputs: turns.Waiting,
@@ -81,10 +87,14 @@ func (s *server) Conversation(room channeltest.Room) core.ConversationID {
 	return core.NewConversation(channeltest.Agent, "guild", core.Place(s.room[room].String()))
 }
 
+// connected waits for a session of the program that runs now.
 func (s *server) connected() bool {
+	s.mu.Lock()
+	before := s.before
+	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	return s.srv.Wait(ctx, func() bool { return s.srv.Live() > 0 }) == nil
+	return s.srv.Wait(ctx, func() bool { return len(s.srv.Identifies()) > before && s.srv.Live() > 0 }) == nil
 }
 
 // Say waits for the program's session: what is said to a bot that is away is another test's matter.
@@ -104,6 +114,9 @@ func (s *server) Say(t testing.TB, said channeltest.Saying) string {
 	if said.Late {
 		how = append(how, discordtest.Unheard())
 	}
+	if said.Picture != nil {
+		how = append(how, discordtest.Attach("picture.png", "image/png", said.Picture))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.srv.Say(people[said.Who], at, text, how...)
@@ -117,6 +130,9 @@ func (s *server) Say(t testing.TB, said channeltest.Saying) string {
 
 func (s *server) Press(t testing.TB, who string, room channeltest.Room, message, reply string) {
 	t.Helper()
+	if !s.connected() {
+		t.Error("the program does not connect")
+	}
 	_, id, _ := parseMessageID(message)
 	for _, m := range s.srv.Sent(s.room[room]) {
 		for _, b := range m.Buttons {
@@ -156,6 +172,15 @@ func (s *server) Shown(room channeltest.Room) (out []channeltest.Seen) {
 	}
 	return out
 }
+
+func (s *server) Discard(room channeltest.Room, message string) {
+	_, id, _ := parseMessageID(message)
+	s.srv.Discard(s.room[room], discordtest.ID(id))
+}
+
+func (s *server) Stall() { s.srv.Fail(discordtest.Download, discordtest.Fault{Hang: true}) }
+
+func (s *server) Secrets() []string { return []string{discordtest.DefaultToken, "attachment-secret"} }
 
 func (s *server) Release() {
 	s.mu.Lock()

@@ -47,8 +47,10 @@ func (p *platform) where(r channeltest.Room) slacktest.Where {
 	return p.group
 }
 
+var _ channeltest.Album = (*platform)(nil)
+
 func (p *platform) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true, Shows: true, Stores: true}
 }
 
 func (p *platform) Adapter(t testing.TB, _ channels.Turns) channels.Adapter {
@@ -76,13 +78,17 @@ func (p *platform) Say(_ testing.TB, s channeltest.Saying) string {
 	if _, ts, ok := parseMessageID(s.ReplyTo); ok {
 		at.Thread = ts
 	}
+	var how []slacktest.Said
+	if s.Picture != nil {
+		how = append(how, slacktest.Attach("picture.png", "image/png", s.Picture))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Late {
 		p.srv.Hold()
 		defer p.srv.Resume()
 	}
-	return messageID(at.Channel, p.srv.Say(userOf(s.Who), at, text))
+	return messageID(at.Channel, p.srv.Say(userOf(s.Who), at, text, how...))
 }
 
 func (p *platform) Press(t testing.TB, who string, room channeltest.Room, message, reply string) {
@@ -119,6 +125,15 @@ func (p *platform) Shown(room channeltest.Room) (out []channeltest.Seen) {
 	return out
 }
 
+func (p *platform) Discard(_ channeltest.Room, message string) {
+	channel, ts, _ := parseMessageID(message)
+	p.srv.Discard(channel, ts)
+}
+
+func (p *platform) Stall() { p.srv.Fail(slacktest.Download, slacktest.Fault{Hang: true}) }
+
+func (p *platform) Secrets() []string { return p.srv.Secrets() }
+
 func (p *platform) Release() { p.srv.Release(false) }
 
 func (p *platform) Quiet(t testing.TB) {
@@ -132,5 +147,5 @@ func (p *platform) Quiet(t testing.TB) {
 // Slack carries every scenario that all platforms have to.
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return open(t) })
+	channeltest.Suite(t, 26, func(t testing.TB) channeltest.Platform { return open(t) })
 }

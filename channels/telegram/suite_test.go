@@ -53,8 +53,10 @@ func (p *platform) where(r channeltest.Room) telegramtest.Where {
 	return p.group
 }
 
+var _ channeltest.Album = (*platform)(nil)
+
 func (p *platform) Caps() channeltest.Caps {
-	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true}
+	return channeltest.Caps{Group: true, Buttons: true, Edits: true, Replies: true, Crossed: true, AtOnce: true, Slash: true, Rewords: true, Shows: true, Stores: true}
 }
 
 // Adapter writes as fast as it can: its pace has tests of its own.
@@ -91,6 +93,9 @@ func (p *platform) Say(_ testing.TB, s channeltest.Saying) string {
 	}
 	if s.Late {
 		how = append(how, telegramtest.Unheard)
+	}
+	if s.Picture != nil {
+		how = append(how, telegramtest.Photo(0, s.Picture))
 	}
 	id := p.srv.Say(people[s.Who], at, text, how...)
 	if s.Late {
@@ -137,6 +142,15 @@ func (p *platform) Shown(room channeltest.Room) (out []channeltest.Seen) {
 	return out
 }
 
+func (p *platform) Discard(room channeltest.Room, message string) {
+	_, id, _ := parseMessageID(message)
+	p.srv.Discard(p.where(room), id)
+}
+
+func (p *platform) Stall() { p.srv.Fail(telegramtest.Download, telegramtest.Fault{Hang: true}) }
+
+func (p *platform) Secrets() []string { return []string{p.srv.Token(), p.srv.Token()[5:]} }
+
 func (p *platform) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +175,7 @@ func TestSuite(t *testing.T) {
 	for name, forum := range map[string]bool{"group": false, "topic": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			channeltest.Suite(t, 23, func(t testing.TB) channeltest.Platform { return open(t, forum) })
+			channeltest.Suite(t, 26, func(t testing.TB) channeltest.Platform { return open(t, forum) })
 		})
 	}
 }
