@@ -71,6 +71,7 @@ func TestClientCredentialsAreWithdrawn(t *testing.T) {
 	}
 	r.clean(err.Error())
 	r.as.Change(func(s *oauthtest.Server) { s.Secrets["parley"] = "secret-x+%" })
+	r.clock.pass(calm)
 	r.served(k, "tools/list")
 }
 

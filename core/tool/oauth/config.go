@@ -69,7 +69,7 @@ type Memory interface {
 }
 
 // requestTime bounds one request to an authorization server.
-const requestTime = 30 * time.Second
+const requestTime = 20 * time.Second
 
 // Check lists what is wrong with a configuration, one a line, without its secrets. What is kept where, the
 // clock and the client are not looked at.

@@ -3,6 +3,7 @@ package oauth
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,6 +36,9 @@ func discover(ctx context.Context, c Config, metadata string) (*place, error) {
 		return nil, err
 	}
 	server, err := auth.GetAuthServerMetadata(ctx, issuer, c.client())
+	if err != nil && resource.legacy {
+		server, err = atRoot(ctx, c, issuer, err)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the metadata of the authorization server %s: %w", issuer, err)
@@ -50,6 +54,29 @@ func discover(ctx context.Context, c Config, metadata string) (*place, error) {
 		return nil, fmt.Errorf("the authorization server %s has no token endpoint that can be used", issuer)
 	}
 	return &place{Resource: resource.Resource, Scopes: resource.ScopesSupported, Server: server}, nil
+}
+
+// atRoot reads the metadata of a server that is its own authorization server and names itself by an address
+// below its root: before there were metadata of resources that was allowed. Another server may not be named.
+func atRoot(ctx context.Context, c Config, root string, failed error) (*oauthex.AuthServerMeta, error) {
+	at := root + "/.well-known/oauth-authorization-server"
+	look := &onlooker{base: c.client().Transport, seen: map[string]seen{}}
+	client := c.client()
+	client.Transport = look
+	if _, err := oauthex.GetAuthServerMeta(ctx, at, root, client); err == nil {
+		return nil, failed
+	}
+	var m struct {
+		Issuer string `json:"issuer"`
+	}
+	if json.Unmarshal(look.seen[at].body, &m) != nil || origin(m.Issuer) != root {
+		return nil, failed
+	}
+	server, err := oauthex.GetAuthServerMeta(ctx, at, m.Issuer, client)
+	if err != nil || server == nil || origin(server.TokenEndpoint) != root || origin(server.AuthorizationEndpoint) != root {
+		return nil, failed
+	}
+	return server, nil
 }
 
 // choose takes the configured issuer, or else the first that the resource names.

@@ -27,6 +27,9 @@ type Keeper struct {
 	// refused is a token that the server did not take; renewed is when one was last got in its stead.
 	refused string
 	renewed time.Time
+	// failure is that of the last renewal, if it was one that passes, and failedAt when.
+	failure  error
+	failedAt time.Time
 	// unsaved says that the store has an older login than cur.
 	unsaved bool
 }
@@ -159,8 +162,25 @@ func (k *Keeper) store(ctx context.Context, r *record) {
 	}
 }
 
+// calm is how long after a failure that passes the next renewal is tried: those who waited for it do not each
+// wait for another.
+const calm = 5 * time.Second
+
 // renew gets a new token, by the grant. The turn is held.
 func (k *Keeper) renew(ctx context.Context, r *record) error {
+	if k.failure != nil && k.c.Now().Sub(k.failedAt) < calm {
+		return k.failure
+	}
+	err := k.renewNow(ctx, r)
+	k.failure = nil
+	var login *LoginError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &login) && !errors.Is(err, ErrFrozen) {
+		k.failure, k.failedAt = err, k.c.Now()
+	}
+	return err
+}
+
+func (k *Keeper) renewNow(ctx context.Context, r *record) error {
 	if k.c.Grant == ClientCredentials {
 		return k.grant(ctx, r)
 	}

@@ -174,7 +174,36 @@ func TestAuthorizationServerIsDown(t *testing.T) {
 		r.clean(err.Error())
 	}
 	r.as.Change(func(s *oauthtest.Server) { s.Refuse = nil })
+	n := len(r.as.Requests())
+	if _, err := r.ask(k, "tools/list"); err == nil || len(r.as.Requests()) != n {
+		t.Errorf("asked again at once: %v", err)
+	}
+	r.clock.pass(calm)
 	r.served(k, "tools/list")
+}
+
+// TestManyWaitForOneFailure: an authorization server that does not answer keeps each of them no longer than one.
+func TestManyWaitForOneFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.login()
+	k := r.keeper()
+	r.served(k, "tools/list")
+	r.clock.pass(time.Hour)
+	n := len(r.as.Requests())
+	r.as.Change(func(s *oauthtest.Server) { s.Refuse = func(url.Values) string { return "server_error" } })
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := r.ask(k, "tools/call"); err == nil {
+				t.Error("served")
+			}
+		})
+	}
+	all.Wait()
+	if got := len(r.as.Requests()) - n; got != 1 {
+		t.Errorf("%d renewals, want one", got)
+	}
 }
 
 // TestOneRenewalForAll: requests at the same time share it.

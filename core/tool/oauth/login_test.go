@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -231,6 +232,49 @@ func TestServerIsItsOwnAuthorizationServer(t *testing.T) {
 	r.login()
 	if got := asked[len(asked)-3:]; strings.Join(got, ",") != "POST /register,GET /authorize,POST /token" {
 		t.Errorf("%q", asked)
+	}
+}
+
+// TestServerThatNamesItselfBelowItsRoot is taken where it is its own authorization server and names nobody else.
+func TestServerThatNamesItselfBelowItsRoot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, issuer, token string
+		want                bool
+	}{
+		{"itself", "/oauth", "/token", true},
+		{"another issuer", "https://evil.example.com", "/token", false},
+		{"another token endpoint", "/oauth", "https://evil.example.com/token", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			root := ""
+			whole := func(s string) string {
+				if strings.HasPrefix(s, "/") {
+					return root + s
+				}
+				return s
+			}
+			root = newServer(t, func(w http.ResponseWriter, q *http.Request) {
+				if q.URL.Path != "/.well-known/oauth-authorization-server" {
+					http.NotFound(w, q)
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"issuer":%q,"token_endpoint":%q,"authorization_endpoint":%q,"code_challenge_methods_supported":["S256"]}`,
+					whole(c.issuer), whole(c.token), root+"/authorize")
+			})
+			r.config.Server, r.config.ClientID = root+"/mcp", "parley"
+			visited := false
+			err := Login(t.Context(), r.config, func(context.Context, Visit) (url.Values, error) {
+				visited = true
+				return nil, errors.New("far enough")
+			})
+			if visited != c.want {
+				t.Errorf("visited %v: %v", visited, err)
+			}
+		})
 	}
 }
 
