@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -32,6 +33,8 @@ type card struct {
 	Alone, Long bool
 	Link        *stepLink
 	Controls    []control
+	// Drafted is what was answered of it so far, in a chat.
+	Drafted     []pair
 	Ended       *ended
 	Undelivered []string
 	Wrong       *wrong
@@ -77,7 +80,7 @@ func (v *visit) card(in core.Input, filled map[string][]string) card {
 		c.Masked++
 	}
 	if in.Pending() {
-		c.Controls = controls(in, filled)
+		c.Controls, c.Drafted = controls(in, filled), drafted(in)
 	} else {
 		c.Ended = endOf(in)
 	}
@@ -213,6 +216,17 @@ func endOf(in core.Input) *ended {
 		e.Answers = answers(in, *a)
 	}
 	return e
+}
+
+// drafted are the answers that a chat has taken so far: they are the agent's once all are there.
+func drafted(in core.Input) []pair {
+	a := core.Answer{Choices: in.Draft.Choices, Fields: map[string]json.RawMessage{}}
+	for name, f := range in.Draft.Fields {
+		if string(f.Value) != "null" { // an optional field that was left out
+			a.Fields[name] = f.Value
+		}
+	}
+	return answers(in, a)
 }
 
 // answers are what was answered, question by question or field by field; secrets stay masked.

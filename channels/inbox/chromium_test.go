@@ -331,6 +331,26 @@ func TestTwoBrowsers(t *testing.T) {
 	one.screen(1280, 900, "light")
 	one.open(w.server.URL + "/inbox")
 	one.picture("queue-desktop-light")
+
+	// What a chat would not take comes up as well, and is said.
+	two.open(w.server.URL + "/inbox?show=lost")
+	two.eval("window.mark = 'still the same page'")
+	w.chat("m1", drop)
+	w.undeliverable("chat", "the bot was removed")
+	two.until("document.querySelector('#cards > article h2')?.textContent.includes('the bot was removed')")
+	two.until("document.getElementById('news').textContent.includes('the bot was removed')")
+	if got := two.eval("window.mark + ' ' + document.getElementById('empty')"); got != `"still the same page null"` {
+		t.Errorf("the page is %s", got)
+	}
+	two.screen(1280, 900, "dark")
+	two.picture("lost-desktop-dark")
+	two.open(w.server.URL + "/inbox/runs/" + string(in.Run))
+	two.eval("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+	two.picture("run-desktop-dark")
+	two.screen(390, 844, "dark")
+	if got := two.eval("document.documentElement.scrollWidth <= window.innerWidth"); got != "true" {
+		t.Error("the history is wider than the phone")
+	}
 }
 
 // TestInTheBrowser: every control has a name that is read out, and colours can be told apart.
@@ -354,6 +374,9 @@ func TestInTheBrowser(t *testing.T) {
 		if got := b.eval(namesScript); got != "[]" {
 			t.Errorf("controls without a name: %s", got)
 		}
+		if got := b.eval(referencesScript); got != "[]" {
+			t.Errorf("references to what is not there, doubled ids, or buttons that do not say of what: %s", got)
+		}
 		if got := b.eval(contrastScript); got != "[]" {
 			t.Errorf("%s: low contrast: %s", scheme, got)
 		}
@@ -374,6 +397,19 @@ const namesScript = `JSON.stringify([...document.querySelectorAll("input:not([ty
 	if (e.tagName === "FIELDSET") return !e.querySelector("legend");
 	return !e.labels || e.labels.length !== 1 || !e.labels[0].textContent.trim();
 }).map((e) => e.outerHTML)) === "[]" ? [] : "some"`
+
+const referencesScript = `(() => {
+	const bad = [];
+	for (const e of document.querySelectorAll("[aria-describedby], [aria-labelledby], label[for], [data-of]")) {
+		for (const name of ["aria-describedby", "aria-labelledby", "for", "data-of"]) {
+			for (const id of (e.getAttribute(name) || "").split(/\s+/)) if (id && !document.getElementById(id)) bad.push(name + " " + id);
+		}
+	}
+	const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+	bad.push(...ids.filter((id, i) => ids.indexOf(id) !== i));
+	for (const e of document.querySelectorAll("article button")) if (!e.getAttribute("aria-describedby")) bad.push(e.outerHTML);
+	return bad;
+})()`
 
 const contrastScript = `(() => {
 	const parts = (s) => s.match(/[\d.]+/g).map(Number);

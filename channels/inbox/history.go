@@ -28,6 +28,8 @@ type runPage struct {
 	// Next is where more is, "" at the end.
 	Next  string
 	Steps []string
+	// Replies are the model's, of the whole run.
+	Replies []turn.Reply
 }
 
 // entry is one thing that happened. After is how long after the one before it.
@@ -73,15 +75,10 @@ func (v *visit) history(id core.RunID) (runPage, error) {
 	if err != nil {
 		return runPage{}, err
 	}
-	agent := t.Run.Agent
-	if agent == "" {
-		agent = t.Run.Conversation.Agent()
-	}
-	mine, err := v.answersFor(t)
-	if err != nil {
+	switch mine, err := v.mayRun(t); {
+	case err != nil:
 		return runPage{}, err
-	}
-	if !mine && t.Run.Asker() != v.s.Person || !v.s.token.sees(agent, t.Run.Conversation.Agent()) {
+	case !mine:
 		return runPage{}, errNoPage
 	}
 	after, err := strconv.ParseUint("0"+v.r.URL.Query().Get("after"), 10, 64)
@@ -92,7 +89,7 @@ func (v *visit) history(id core.RunID) (runPage, error) {
 	if err != nil {
 		return runPage{}, err
 	}
-	p := runPage{frame: v.frame("Run "+string(id), "/inbox/runs/"+string(id)), Run: t.Run, Agent: v.i.agent(agent), Where: place(t.Run.Conversation), Took: v.i.c.Now().Sub(t.Run.CreatedAt)}
+	p := runPage{frame: v.frame("Run "+string(id), "/inbox/runs/"+string(id)), Run: t.Run, Agent: v.i.agent(agentOfRun(t.Run)), Where: place(t.Run.Conversation), Took: v.i.c.Now().Sub(t.Run.CreatedAt)}
 	if !t.Run.EndedAt.IsZero() {
 		p.Took = t.Run.EndedAt.Sub(t.Run.CreatedAt)
 	}
@@ -100,11 +97,30 @@ func (v *visit) history(id core.RunID) (runPage, error) {
 		events = events[:maxEntries]
 		p.Next = fmt.Sprintf("/inbox/runs/%s?after=%d", id, events[maxEntries-1].Seq)
 	}
+	p.Replies = t.Replies
 	for _, s := range t.Steps {
 		p.Steps = append(p.Steps, render.Visible(s.Name))
 	}
 	err = v.entries(&p, t, events)
 	return p, err
+}
+
+func agentOfRun(run core.Run) core.AgentID {
+	if run.Agent == "" {
+		return run.Conversation.Agent()
+	}
+	return run.Agent
+}
+
+// mayRun reports whether the session's person may see a run.
+func (v *visit) mayRun(t turn.Trace) (bool, error) {
+	if !v.s.token.sees(agentOfRun(t.Run), t.Run.Conversation.Agent()) {
+		return false, nil
+	}
+	if t.Run.Asker() == v.s.Person {
+		return true, nil
+	}
+	return v.answersFor(t)
 }
 
 // answersFor reports whether the person may answer something of a run, or of the runs below a root.
@@ -209,6 +225,17 @@ func (v *visit) callEntry(t turn.Trace, e core.Event) (entry, error) {
 	if c.Changed {
 		out.fact("Arguments", "a person changed them")
 	}
+	took, ended := c.Took()
+	switch {
+	case c.StartedAt.IsZero():
+	case ended:
+		out.fact("Began", stamp(c.StartedAt))
+		out.fact("Ran for", lasting(took))
+	case c.Status == core.CallExecuting:
+		out.fact("Began", stamp(c.StartedAt)+", and runs")
+	default:
+		out.fact("Began", stamp(c.StartedAt)+"; when it ended is not known")
+	}
 	if c.Approval != nil {
 		out.fact("Approved by", render.Visible(string(c.Approval.By)))
 	}
@@ -233,82 +260,4 @@ func told(content string, redact []string) string {
 		return shown
 	}
 	return render.Hidden(content)
-}
-
-// inputEntry draws an event about an input: what was shown, who answered, how it was read.
-func inputEntry(in core.Input, e core.Event) entry {
-	out := entry{Kind: "audit", Link: "/inbox/inputs/" + string(in.ID), LinkText: heading(in)}
-	by := render.Visible(string(e.By))
-	switch e.Type {
-	case core.EventApproval, core.EventElicitation:
-		out.Kind, out.Title, out.Text = "ask", "Asked: "+heading(in), render.Hidden(in.Message)
-		for _, q := range in.Questions {
-			out.fact("Question", render.Visible(q.Prompt))
-		}
-		for _, p := range in.Prompts {
-			out.fact("Shown", place(p.Conversation)+" at "+stamp(p.DeliveredAt))
-		}
-		if !in.ExpiresAt.IsZero() {
-			out.fact("Expires", stamp(in.ExpiresAt))
-		}
-	case core.EventInputResolved:
-		out.Kind = "ask"
-		settledEntry(&out, in)
-	case core.EventAnswered:
-		out.Title = by + " answered a part, via " + e.Via
-		out.fact("As typed", typed(in, datum(e, "raw")))
-	case core.EventUnclear:
-		out.Title = by + " said what could not be read as an answer"
-		out.fact("As typed", typed(in, datum(e, "raw")))
-		out.fact("Read as", render.Visible("unclear: "+datum(e, "hint")))
-	case core.EventRefused:
-		out.Title = by + ", who may not, tried to answer or to look, via " + e.Via
-	case core.EventRevealed:
-		out.Title = by + " looked at what is masked, via " + e.Via
-	case core.EventChanged:
-		changedEntry(&out, in, e)
-	default:
-		out.Title = string(e.Type)
-	}
-	return out
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-func settledEntry(out *entry, in core.Input) {
-	end := endOf(in)
-	out.Title = end.Sentence
-	if s := in.Settled; s != nil {
-		out.fact("Waited", lasting(end.Waited))
-		out.fact("As typed", typed(in, s.Raw))
-	}
-	if in.State.Settled() {
-		out.fact("Read as", string(in.State))
-	}
-	for _, a := range end.Answers {
-		out.fact(a.Label, a.Value)
-	}
-	out.fact("Reason", end.Reason)
-}
-
-func changedEntry(out *entry, in core.Input, e core.Event) {
-	out.Title = render.Visible(string(e.By)) + " changed the arguments, via " + e.Via
-	var d struct{ Was, Now json.RawMessage }
-	if json.Unmarshal(e.Data, &d) == nil {
-		was, _ := render.Masked(d.Was, in.Redact)
-		now, _ := render.Masked(d.Now, in.Redact)
-		out.fact("Was", was)
-		out.fact("Now", now)
-	}
-}
-
-// typed is a reply as it was typed. Where a secret was asked for the reply may be one.
-func typed(in core.Input, raw string) string {
-	if raw == "" {
-		return ""
-	}
-	if form, err := core.ParseForm(in.Schema); err != nil || form.HasSecret() || len(in.Redact) > 0 && in.Kind == core.KindForm {
-		return "masked, since a secret was asked for"
-	}
-	return render.Hidden(raw)
 }

@@ -34,6 +34,7 @@ type Rows interface {
 	Trace(ctx context.Context, id core.RunID) (turn.Trace, error)
 	CallOf(ctx context.Context, run core.RunID, id core.CallID) (call core.Call, redact []string, err error)
 	Events(ctx context.Context, run core.RunID, after uint64, limit int) ([]core.Event, error)
+	LastEvent(ctx context.Context) (uint64, error)
 	News(id core.AgentID) <-chan struct{}
 }
 

@@ -125,6 +125,10 @@ func (v *visit) current() (string, error) {
 		return h.Version, err
 	default:
 		q := v.query()
+		if q.List == listLost {
+			all, err := v.lost(q)
+			return lostVersion(all), err
+		}
 		found, next, err := v.list(q)
 		return versions(found, next), err
 	}

@@ -59,6 +59,8 @@ func lasting(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0 s"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 2*time.Minute:

@@ -25,6 +25,7 @@ const (
 const (
 	listMine    = ""        // what the person may answer
 	listStarted = "started" // what their own messages wait for, whoever may answer
+	listLost    = "lost"    // what could not be delivered, newest first
 )
 
 // query is what a page of the queue asks for.
@@ -55,6 +56,7 @@ type queuePage struct {
 	frame
 	query
 	Cards []card
+	Lost  []lost
 	// Next is where more is, "" on the last page.
 	Next string
 }
@@ -62,7 +64,7 @@ type queuePage struct {
 func (v *visit) query() query {
 	u := v.r.URL.Query()
 	q := query{List: u.Get("show"), Agent: core.AgentID(u.Get("agent")), Asker: core.PersonID(u.Get("person")), After: u.Get("after")}
-	if q.List != listStarted {
+	if q.List != listStarted && q.List != listLost {
 		q.List = listMine
 	}
 	if q.Asker != "" {
@@ -78,6 +80,9 @@ func (v *visit) query() query {
 
 func (v *visit) queue() error {
 	q := v.query()
+	if q.List == listLost {
+		return v.showLost(q)
+	}
 	found, next, err := v.list(q)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -328,6 +330,39 @@ func FuzzRequestState(f *testing.F) {
 		res, err := s.CallTool(context.Background(), p)
 		if err == nil && !res.IsError || len(w.effects()) > 0 {
 			t.Errorf("%+v %v", res, err)
+		}
+	})
+}
+
+// FuzzBody: whatever is sent with a good token, of either generation, is answered, settles nothing and runs nothing.
+func FuzzBody(f *testing.F) {
+	w := newWorld(f)
+	w.call(w.byHand("bound"), drop())
+	in := w.input()
+	for _, body := range []string{
+		"", "{", "[]", "null", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_message","arguments":{"text":" "}}}`,
+		`{"jsonrpc":"2.0","id":"` + string(in.ID) + `","result":{"action":"accept","content":{"approve":true}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_message","arguments":{"text":"db__drop"},"requestState":"x.y","inputResponses":{"001-` + string(in.ID) + `":{"action":"accept","content":{"approve":true}}}}}`,
+	} {
+		f.Add(body, now)
+		f.Add(body, old)
+		f.Add(body, "")
+	}
+	f.Fuzz(func(t *testing.T, body, version string) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/agents/ops/mcp", strings.NewReader(body))
+		r.Header = http.Header{
+			"Authorization": {"Bearer bound"}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+			"Mcp-Protocol-Version": {version}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"send_message"},
+		}
+		rec := httptest.NewRecorder()
+		w.end.ServeHTTP(rec, r)
+		if rec.Code >= 500 {
+			t.Errorf("status %d: %s", rec.Code, rec.Body)
+		}
+		after, err := w.e.Input(context.Background(), in.ID)
+		if err != nil || after.State.Settled() || after.State == core.InputCancelled || len(w.effects()) > 0 {
+			t.Errorf("the input is %s, %v; ran %q", after.State, err, w.effects())
 		}
 	})
 }
