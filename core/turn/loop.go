@@ -90,6 +90,7 @@ func (d *driver) generate(step int) (model.Response, error) {
 	resp, err := d.ask(mctx, req)
 	endModel(span, resp, err)
 	if err == nil {
+		resp.Calls = model.Mend(resp.Calls, req.Messages)
 		resp.At, resp.Took = began, max(d.e.store.Now().Sub(began), 0)
 		return resp, nil
 	}
