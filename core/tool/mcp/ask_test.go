@@ -222,6 +222,30 @@ func TestStepsFirst(t *testing.T) {
 	}
 }
 
+// TestStepThatWasNotDone: the person's word is no proof, and a server that still misses the step has them asked again.
+func TestStepThatWasNotDone(t *testing.T) {
+	t.Parallel()
+	n := 0
+	server := newServer(older)
+	add(server, "mail", nil, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if n++; n < 4 {
+			return nil, sdk.URLElicitationRequiredError([]*sdk.ElicitParams{{Mode: "url", Message: "Sign in", URL: "https://login.example/", ElicitationID: "e1"}})
+		}
+		return says("sent"), nil
+	})
+	p := newPlace(t)
+	p.serve(server)
+	s := ready(t, start(t, Config{URL: p.url()}))
+	var answers []tool.Answered
+	for range 3 {
+		_, err := attempt(t, s, "box__mail", `{}`, answers...)
+		answers = append(answers, answered(t, asked(t, err), core.ActionAccept, ""))
+	}
+	if out, err := attempt(t, s, "box__mail", `{}`, answers...); err != nil || out != "sent" || n != 4 {
+		t.Errorf("%q, %v, called %d times", out, err, n)
+	}
+}
+
 // TestBlockingAskIsDropped asks by ending the call where it may be made again, and answers from the record.
 func TestBlockingAskIsDropped(t *testing.T) {
 	t.Parallel()

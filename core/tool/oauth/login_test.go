@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/core/tool/oauth/oauthtest"
+	"parley/core/tool/outbound"
 )
 
 func TestLoginRequests(t *testing.T) {
@@ -203,6 +204,30 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("a token request was sent on to %s", path)
 	default:
 	}
+}
+
+// TestAddressesThatMayNotBeReached: what a server names is judged like every other address.
+func TestAddressesThatMayNotBeReached(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	server, err := url.Parse(r.config.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.config.HTTPClient = outbound.Client(outbound.Config{AllowPrivate: []string{server.Host}})
+	t.Cleanup(r.config.HTTPClient.CloseIdleConnections)
+	err = Login(t.Context(), r.config, r.browser)
+	if err == nil || !strings.Contains(err.Error(), "outbound.allowPrivate") || len(r.as.Visits())+r.as.Registered() > 0 {
+		t.Errorf("%v", err)
+	}
+	as, err := url.Parse(r.as.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.config.HTTPClient = outbound.Client(outbound.Config{AllowPrivate: []string{server.Host, as.Host}})
+	t.Cleanup(r.config.HTTPClient.CloseIdleConnections)
+	r.login()
+	r.served(r.keeper(), "tools/list")
 }
 
 // TestServerIsItsOwnAuthorizationServer as servers were before there were metadata of resources.
