@@ -24,25 +24,6 @@ const (
 // tryAgain is the line when storing failed.
 var tryAgain = render.NoteData{Code: core.NoteStoreTryAgain}
 
-// pressLine is why a press did nothing.
-func pressLine(v render.View, in core.Input, no *core.AnswerError, from core.PersonID) string {
-	switch no.Code {
-	case core.AnswerConflict:
-		if no.Current != nil {
-			in = *no.Current
-		}
-		if in.Pending() {
-			return line(render.MovedOn(v))
-		}
-		return line(render.Note(v, render.NoteData{Code: core.NoteAlready, Input: &in, Person: from}))
-	case core.AnswerForbidden:
-		if in.ID != "" {
-			return line(render.Note(v, render.NoteData{Code: core.NoteNotAllowed, Input: &in, Person: from}))
-		}
-	}
-	return no.Reason
-}
-
 // line is the text of parts that are shown outside the chat, without a dialect's marks.
 func line(parts []render.Part) string { return strings.TrimSpace(render.PlainText(parts)) }
 

@@ -34,7 +34,7 @@ func replyLines(v render.View, s turn.Shown) (out []Line) {
 		out = voiced(VoiceSay, render.Reply(v, s.Run.Text))
 	}
 	if s.Run.Status == core.RunFailed && s.Run.Reason != "" && s.Run.Reason != s.Run.Text {
-		out = append(out, voiced(VoiceNote, render.Reply(v, s.Run.Reason))...)
+		out = append(out, voiced(VoiceNote, render.Failed(v, s.Run.Reason))...)
 	}
 	return out
 }

@@ -119,7 +119,7 @@ func (s sink) Press(ctx context.Context, p Press) (PressOutcome, error) {
 		s.typing.poke()
 		return PressOutcome{}, nil
 	case errors.As(err, &no):
-		return PressOutcome{Line: pressLine(v, in, no, p.From)}, nil
+		return PressOutcome{Line: line(render.Refused(v, in, no))}, nil
 	default:
 		s.log.Error("answer not stored", "input", p.Input, "err", err)
 		return PressOutcome{Line: line(render.Note(v, tryAgain))}, fmt.Errorf("settle input %s: %w", p.Input, err)

@@ -1,10 +1,12 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"parley/core"
+	"parley/core/words"
 )
 
 // Reader reads messages against one prompt. It may be used from several goroutines at once.
@@ -57,7 +59,7 @@ func promptLines(text string) map[string]struct{} {
 }
 
 func (r *Reader) question(q core.Question) *choice {
-	c := r.choice(q.Options)
+	c := r.asked(q.Options)
 	c.multi, c.free, c.defaults = q.Multi, q.FreeText, q.HasDefaults()
 	c.part = func(picked []int) *core.Part {
 		values := make([]string, len(picked))
@@ -65,6 +67,23 @@ func (r *Reader) question(q core.Question) *choice {
 			values[i] = q.Options[k].Value
 		}
 		return &core.Part{Values: values}
+	}
+	return c
+}
+
+// asked are the options of a question as they are shown: those about a call that may have run in the language of
+// the conversation. In English they are understood too.
+func (r *Reader) asked(options []core.Option) *choice {
+	if r.p.Input.Purpose != core.PurposeUnknown {
+		return r.choice(options)
+	}
+	shown := slices.Clone(options)
+	for i, o := range options {
+		shown[i].Label = words.Outcome(o.Label, r.p.Lang)
+	}
+	c := r.choice(shown)
+	for i, o := range options {
+		put(c.byLabel, Fold(o.Label), i)
 	}
 	return c
 }

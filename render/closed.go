@@ -131,9 +131,10 @@ func callState(in core.Input, call *core.Call) string {
 
 // outcome is what was asked, with the answers that were given.
 func (w *writer) outcome(in core.Input, a asking) []block {
+	in = w.local(in)
 	out := []block{w.asks(in)}
 	if m := foreign(w.said(in)); m != "" {
-		out = append(out, quoted(clip(hideSecrets(m), 1000)))
+		out = append(out, quoted(clip(w.hide(m), 1000)))
 	}
 	answer := core.Answer{}
 	if in.Settled != nil && in.Settled.Answer != nil {

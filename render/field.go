@@ -179,7 +179,7 @@ func (w *writer) value(f core.FormField, raw json.RawMessage, redact []string) s
 	case !ok || tree.kind == 0 && tree.text == "null":
 		return seg{plain, w.s.text["left.out"]}
 	case f.Secret || f.Type != core.FieldBoolean && secretName(f.Name, redact) && (tree.kind != 0 || !countsTokens(f.Name)):
-		return seg{plain, maskOf(tree.text)}
+		return seg{plain, w.mask(tree.text)}
 	case tree.kind == '[':
 		var labels []string
 		for _, kid := range tree.kids {

@@ -292,7 +292,8 @@ func TestExpiryIsRoundedToTheNearestUnit(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		7 * 24 * time.Hour: "7 days", 7*24*time.Hour - time.Second: "7 days", 6*24*time.Hour + 11*time.Hour: "6 days",
 		48*time.Hour - time.Second: "2 days", 47 * time.Hour: "47 hours", 2*time.Hour - time.Second: "2 hours",
-		119 * time.Minute: "119 minutes", 61 * time.Second: "1 minute", time.Second: "1 minute",
+		119 * time.Minute: "119 minutes", 61 * time.Second: "1 minute", time.Minute: "1 minute", 59*time.Second + 600*time.Millisecond: "1 minute",
+		59 * time.Second: "59 seconds", time.Second: "1 second", 2 * time.Second: "2 seconds", time.Millisecond: "1 second",
 	} {
 		if got := speak("en").in(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/core"
@@ -15,7 +16,16 @@ import (
 // its length and a short digest, outside of quotes, so that no string can look like one. n counts them.
 // What is no JSON is shown as the text it is.
 func Masked(raw json.RawMessage, redact []string) (shown string, n int) {
-	m := masker{redact: redact}
+	return masked(raw, redact, maskOf)
+}
+
+// masked is Masked with masks in the view's language.
+func (w *writer) masked(raw json.RawMessage, redact []string) (shown string, n int) {
+	return masked(raw, redact, w.mask)
+}
+
+func masked(raw json.RawMessage, redact []string, mask func(string) string) (shown string, n int) {
+	m := masker{redact: redact, as: mask}
 	if tree, ok := parseTree(raw); ok {
 		m.value(tree, false, 0)
 	} else {
@@ -40,6 +50,7 @@ type masker struct {
 	b      strings.Builder
 	redact []string
 	clear  bool // mask nothing
+	as     func(string) string
 	n      int
 }
 
@@ -54,11 +65,17 @@ func (m *masker) spans(s string) [][2]int {
 // mask writes what stands for a secret value.
 func (m *masker) mask(value string) {
 	m.n++
-	m.b.WriteString(maskOf(value))
+	m.b.WriteString(m.as(value))
 }
 
+// maskOf is what stands for a secret, in English, as machines are given it too.
 func maskOf(value string) string {
 	return fmt.Sprintf("‹masked: %d characters, digest %s›", runes(value), core.Digest(value)[:8])
+}
+
+// mask is what stands for a secret in the view's language.
+func (w *writer) mask(value string) string {
+	return strings.NewReplacer("{n}", strconv.Itoa(runes(value)), "{digest}", core.Digest(value)[:8]).Replace(w.s.text["mask"])
 }
 
 // maxIndent bounds the indentation, so that deep nesting does not grow with its square.
@@ -173,15 +190,13 @@ func (m *masker) plain(s string) {
 // unbroken keeps text that is not JSON on one line, so that none of its lines can pass for one of ours.
 var unbroken = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// hideSecrets is s with the secrets within it masked, for sentences.
-func hideSecrets(s string) string {
-	return hideSpans(s, secretSpans(s, nil))
-}
+// hide is s with the secrets within it masked, for sentences.
+func (w *writer) hide(s string) string { return hideSpans(s, secretSpans(s, nil), w.mask) }
 
-func hideSpans(s string, spans [][2]int) string {
+func hideSpans(s string, spans [][2]int, mask func(string) string) string {
 	for i := len(spans) - 1; i >= 0; i-- {
 		sp := spans[i]
-		s = s[:sp[0]] + maskOf(s[sp[0]:sp[1]]) + s[sp[1]:]
+		s = s[:sp[0]] + mask(s[sp[0]:sp[1]]) + s[sp[1]:]
 	}
 	return s
 }

@@ -37,7 +37,7 @@ func (m *jsonMasker) value(n node, secret bool, at string) {
 	case n.kind == '"' && secret:
 		m.mask(n.text, at)
 	case n.kind == '"':
-		if clear := hideSpans(n.text, secretSpans(n.text, m.redact)); clear != n.text {
+		if clear := hideSpans(n.text, secretSpans(n.text, m.redact), maskOf); clear != n.text {
 			m.masked = append(m.masked, at)
 			n.text = clear
 		}

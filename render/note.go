@@ -22,7 +22,7 @@ func Note(v View, n NoteData) []Part {
 	w := newWriter(v)
 	body := w.note(n)
 	if n.Text != "" {
-		body = append(body, quoted(hideSecrets(n.Text)))
+		body = append(body, quoted(w.hide(w.told(n.Text))))
 	}
 	if len(body) > 0 && body[0].kind == para {
 		body[0].segs = append([]seg{{plain, mark + " "}}, body[0].segs...)
@@ -102,6 +102,7 @@ func (w *writer) unclear(n NoteData) []block {
 
 // what names an input in a sentence about it.
 func (w *writer) what(in core.Input) string {
+	in = w.local(in)
 	key := "what." + string(in.Kind)
 	if in.Confirmation() {
 		key = "what.confirm"
@@ -114,7 +115,7 @@ func (w *writer) what(in core.Input) string {
 	if in.Kind == core.KindApproval || foreign(message) == "" {
 		return what
 	}
-	return w.s.flat("what.with", args{"what": {plain, what}, "message": {plain, clip(oneLine(hideSecrets(message)), 80)}})
+	return w.s.flat("what.with", args{"what": {plain, what}, "message": {plain, clip(oneLine(w.hide(message)), 80)}})
 }
 
 func (w *writer) superseded(n NoteData) []block {

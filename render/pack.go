@@ -204,7 +204,7 @@ func oneRune(s string, i int) int {
 // mask. A single one that is longer than all the room is split after all.
 func whole(s string, most int) int {
 	n := most
-	if i := strings.LastIndex(s[:n], "‹masked"); i > 0 && n-i < 80 && !strings.Contains(s[i:n], "›") {
+	if i := strings.LastIndex(s[:n], "‹"); i > 0 && n-i < 120 && !strings.Contains(s[i:n], "›") {
 		n = i
 	}
 	if i := strings.LastIndex(s[:n], `\u{`); i > 0 && n-i < 10 && !strings.Contains(s[i:n], "}") {

@@ -39,6 +39,7 @@ type asking struct {
 	buttons          []Button
 	file             *File
 	typed            func(string) seg // sets a word to type off from its sentence
+	hide             func(string) string
 }
 
 // offer notes a reply that the prompt names and returns it as it stands in a sentence.
@@ -52,7 +53,8 @@ func (a *asking) button(label, reply string) {
 }
 
 func (w *writer) asking(in core.Input) asking {
-	a := asking{typed: w.typed}
+	in = w.local(in)
+	a := asking{typed: w.typed, hide: w.hide}
 	if w.Again {
 		a.head = append(a.head, w.line("again", nil))
 	}
@@ -95,7 +97,7 @@ func (w *writer) approval(a *asking, in core.Input) {
 		"agent": w.agent(), "tool": w.fullTool(in), "asker": {plain, w.person(in.Responders.Asker)},
 	}))
 	if in.Message != "" {
-		a.body = append(a.body, w.line(says, nil), quoted(hideSecrets(in.Message)))
+		a.body = append(a.body, w.line(says, nil), quoted(w.hide(in.Message)))
 	}
 	if in.Rule != "" {
 		a.body = append(a.body, w.line("rule", args{"rule": codeOf(clip(oneLine(in.Rule), 200))}))
@@ -131,7 +133,7 @@ func (a *asking) say(message string) {
 		if n := len(a.body); n > 0 && a.body[n-1].kind == quote {
 			a.body = append(a.body, space())
 		}
-		a.body = append(a.body, quoted(hideSecrets(message)))
+		a.body = append(a.body, quoted(a.hide(message)))
 	}
 }
 
@@ -158,7 +160,7 @@ func (w *writer) arguments(in core.Input) []block {
 	if len(in.Arguments) == 0 {
 		return []block{w.line("arguments.none", nil)}
 	}
-	shown, n := Masked(in.Arguments, in.Redact)
+	shown, n := w.masked(in.Arguments, in.Redact)
 	out := []block{w.line("arguments", nil), {
 		kind: pre, text: shown, info: "json", file: "arguments.json", name: w.tool(in).text,
 	}}
@@ -229,7 +231,7 @@ func (w *writer) packed(a *asking) [][]block {
 	if len(parts) == 1 || a.recall == "" {
 		return parts
 	}
-	recall := w.line("recall", args{"question": {plain, clip(oneLine(hideSecrets(a.recall)), 200)}})
+	recall := w.line("recall", args{"question": {plain, clip(oneLine(w.hide(a.recall)), 200)}})
 	return w.packing().pack(body, append([]block{recall}, a.tail...))
 }
 

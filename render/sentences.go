@@ -159,11 +159,14 @@ func (s *sentences) list(key string, names []string) string {
 	return strings.NewReplacer("{a}", front, "{b}", apart[last]).Replace(s.text[key])
 }
 
-// in is a length of time in the greatest unit of which there are at least two, to the nearest one.
+// in is a length of time in the greatest unit of which there are at least two, to the nearest one; less than a
+// minute is in seconds.
 func (s *sentences) in(d time.Duration) string {
 	nearest := func(unit time.Duration) int { return int(d.Round(unit) / unit) }
 	key, n := "minutes", nearest(time.Minute)
 	switch {
+	case nearest(time.Second) < 60:
+		key, n = "seconds", nearest(time.Second)
 	case nearest(time.Hour) >= 48:
 		key, n = "days", nearest(24*time.Hour)
 	case n >= 120:

@@ -31,7 +31,7 @@ func (w *writer) url(a *asking, in core.Input) {
 // Link renders the link of a URL step for its asker alone, beside a prompt with View.Apart. It takes no answer.
 func Link(v View, in core.Input) []Part {
 	w := newWriter(v)
-	a := asking{typed: w.typed}
+	a := asking{typed: w.typed, hide: w.hide}
 	a.body = append(a.body, w.title(in, "title.url", nil), w.asks(in))
 	a.say(in.Message)
 	a.body = append(a.body, w.site(in.URL))
@@ -62,7 +62,7 @@ func (w *writer) site(url string) block {
 
 // link writes an address, with a button that opens it.
 func (w *writer) link(a *asking, url string) {
-	shown, masked := address(url)
+	shown, masked := address(url, w.mask)
 	a.body = append(a.body, line(seg{link, visible(shown)}))
 	if masked {
 		a.body = append(a.body, w.line("url.masked", nil))
@@ -73,7 +73,7 @@ func (w *writer) link(a *asking, url string) {
 }
 
 // address is the address as given, except that a user name and password in it are masked.
-func address(raw string) (shown string, masked bool) {
+func address(raw string, mask func(string) string) (shown string, masked bool) {
 	from := strings.Index(raw, "://")
 	if from < 0 {
 		return raw, false
@@ -87,5 +87,5 @@ func address(raw string) (shown string, masked bool) {
 	if at < 0 {
 		return raw, false
 	}
-	return raw[:from] + maskOf(raw[from:from+at]) + raw[from+at:], true
+	return raw[:from] + mask(raw[from:from+at]) + raw[from+at:], true
 }

@@ -77,6 +77,8 @@ type Language struct {
 	// Tail are endings that may follow a choice without a space, where a language writes so.
 	Tail []string `json:"tail"`
 
+	// Outcome are the options of the question about a call that may have run: stop here, treat it as done, run it again.
+	Outcome []string `json:"outcome"`
 	// Clash are English words that mean something else here and are unclear therefore.
 	Clash []string `json:"clash"`
 	// Known are common words one letter away from a word that counts, so that they are no typo of it.

@@ -47,6 +47,9 @@ func TestComplete(t *testing.T) {
 		if !slices.Contains(l.Pending, l.Main.Pending) || !slices.Contains(l.Because, l.Main.Because) {
 			t.Errorf("%s: a main word is not among its kind", tag)
 		}
+		if len(l.Outcome) != 3 {
+			t.Errorf("%s: %d outcomes", tag, len(l.Outcome))
+		}
 		if len(l.Except) == 0 && len(l.ExceptEnd) == 0 {
 			t.Errorf("%s: no exception", tag)
 		}
