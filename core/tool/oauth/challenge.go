@@ -35,7 +35,7 @@ func readChallenge(resp *http.Response) (c challenge) {
 			continue
 		}
 		if c.scopes == nil {
-			c.scopes = strings.Fields(one.Params["scope"])
+			c.scopes = plainScopes(strings.Fields(one.Params["scope"]))
 		}
 		if c.reason == "" {
 			c.reason = one.Params["error"]
@@ -71,10 +71,13 @@ func noTransport(err error) bool {
 	return errors.As(err, &u)
 }
 
-// plainScopes are scopes as they may be told.
+// maxScopes is how many scopes a server may name.
+const maxScopes = 50
+
+// plainScopes are the scopes among what a server names: they are asked for, told and kept.
 func plainScopes(scopes []string) (out []string) {
 	for _, s := range scopes {
-		if len(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) {
+		if len(out) < maxScopes && len(s) <= 200 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) {
 			out = append(out, s)
 		}
 	}

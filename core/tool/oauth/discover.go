@@ -53,7 +53,7 @@ func discover(ctx context.Context, c Config, metadata string) (*place, error) {
 	case !secure(server.TokenEndpoint):
 		return nil, fmt.Errorf("the authorization server %s has no token endpoint that can be used", issuer)
 	}
-	return &place{Resource: resource.Resource, Scopes: resource.ScopesSupported, Server: server}, nil
+	return &place{Resource: resource.Resource, Scopes: plainScopes(resource.ScopesSupported), Server: server}, nil
 }
 
 // atRoot reads the metadata of a server that is its own authorization server and names itself by an address

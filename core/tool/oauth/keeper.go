@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -242,104 +241,4 @@ func (k *Keeper) grant(ctx context.Context, r *record) error {
 	k.set(&next)
 	k.refused, k.renewed = "", k.c.Now()
 	return nil
-}
-
-// Authorize is told of a request that the server refused, and returns nil if it is worth making again.
-func (k *Keeper) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
-	used, status, asks := bearer(req), resp.StatusCode, readChallenge(resp)
-	if status == http.StatusForbidden && asks.reason != "insufficient_scope" {
-		return ErrForbidden
-	}
-	if err := k.lock(ctx); err != nil {
-		return err
-	}
-	defer k.unlock()
-	if k.cur != nil && k.cur.Tokens.Access != used && k.cur.Tokens.live(k.c.Now()) {
-		return nil // another request has got a new one meanwhile
-	}
-	if k.c.Grant == ClientCredentials {
-		return k.authorizeClient(ctx, status, used, asks)
-	}
-	r, err := k.current(ctx)
-	if err != nil {
-		return err
-	}
-	if status == http.StatusForbidden {
-		return k.want(ctx, r, asks.scopes)
-	}
-	return k.replace(ctx, r, used)
-}
-
-// again is how soon after a new token a refusal means that no new one helps.
-const again = time.Minute
-
-func (k *Keeper) justRenewed() bool {
-	return !k.renewed.IsZero() && k.c.Now().Sub(k.renewed) < again
-}
-
-// replace renews a token that the server does not take, though it should be valid.
-func (k *Keeper) replace(ctx context.Context, r *record, used string) error {
-	k.refused = used
-	if r.Tokens.Refresh == "" {
-		return k.login("the server does not take the login")
-	}
-	return k.renew(ctx, r)
-}
-
-// want notes scopes that the server asks for beyond those granted: the next login has them.
-func (k *Keeper) want(ctx context.Context, r *record, scopes []string) error {
-	names := strings.Join(plainScopes(scopes), " ")
-	if contains(r.Asked, scopes) {
-		return fmt.Errorf("the server wants the scopes %q, which the login has asked for and which did not help", names)
-	}
-	if next := *r; !contains(r.Wanted, scopes) && !k.c.Frozen {
-		next.Wanted = union(r.Wanted, scopes)
-		k.set(&next)
-		k.store(ctx, &next)
-	}
-	return k.login(fmt.Sprintf("the server wants the scopes %q too", names))
-}
-
-// authorizeClient gets a token for the client, at the authorization server that the resource names now.
-func (k *Keeper) authorizeClient(ctx context.Context, status int, used string, asks challenge) error {
-	var asked []string
-	if k.cur != nil {
-		asked = k.cur.Asked
-	}
-	switch {
-	case status == http.StatusForbidden && contains(asked, asks.scopes):
-		return fmt.Errorf("the server wants the scopes %q, which were asked for and did not help", strings.Join(plainScopes(asks.scopes), " "))
-	case status == http.StatusUnauthorized && used != "" && k.justRenewed() && k.cur != nil && k.cur.Tokens.Access == used:
-		return errors.New("the server does not take a token that was just got for it")
-	}
-	at, err := discover(ctx, k.c, asks.metadata)
-	if err != nil {
-		return err
-	}
-	who, err := configured(k.c, at.Server)
-	if err != nil {
-		return err
-	}
-	return k.grant(ctx, &record{
-		Version: recordVersion, Resource: k.c.Server, Audience: at.Resource, Client: who, Endpoint: endpointOf(at),
-		Asked: scopesFor(k.c, at, asks.scopes, asked),
-	})
-}
-
-func endpointOf(at *place) endpoint {
-	return endpoint{Issuer: at.Server.Issuer, URL: at.Server.TokenEndpoint, Algorithms: at.Server.TokenEndpointAuthSigningAlgValuesSupported}
-}
-
-// scopesFor are the scopes to ask for: the configured, or those the refusal named, or those the resource does;
-// and those that were asked for before.
-func scopesFor(c Config, at *place, named, before []string) []string {
-	want := c.Scopes
-	switch {
-	case len(want) > 0:
-	case len(named) > 0:
-		want = named
-	default:
-		want = at.Scopes
-	}
-	return union(union(before, want), named)
 }

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -262,15 +263,70 @@ func TestMoreScopes(t *testing.T) {
 func TestScopesThatDoNotHelp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.config.Scopes = []string{"read"}
+	r.guard.Scopes = func(string) []string { return []string{"read"} }
 	r.login()
-	r.guard.Scopes = func(string) []string { return []string{"read\u00e4"} }
+	r.guard.Scopes = func(string) []string { return []string{"read", "\u00e4"} } // what is no scope is not read
 	k := r.keeper()
-	if _, err := r.ask(k, "tools/list"); err == nil {
-		t.Error("served")
+	var login *LoginError
+	if _, err := r.ask(k, "tools/list"); err == nil || errors.As(err, &login) || !strings.Contains(err.Error(), "did not help") {
+		t.Errorf("%v", err)
 	}
 	r.guard.Scopes = nil
 	r.served(k, "tools/list")
+}
+
+// TestConfiguredScopesAreTheMost that is asked for, whatever a server wants.
+func TestConfiguredScopesAreTheMost(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*rig{"person": newRig(t), "client": clientRig(t)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r.config.Scopes = []string{"read"}
+			r.guard.Metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read", "write", "admin"} }
+			r.guard.Scopes = func(method string) []string { return []string{strings.TrimPrefix(method, "tools/")} }
+			if r.config.Grant == AuthorizationCode {
+				r.login()
+			}
+			k := r.keeper()
+			r.served(k, "tools/read")
+			var login *LoginError
+			if _, err := r.ask(k, "tools/write"); err == nil || errors.As(err, &login) || !strings.Contains(err.Error(), "oauth.scopes") {
+				t.Errorf("%v", err)
+			}
+			r.served(k, "tools/read")
+			for _, q := range append(r.as.Visits(), r.as.Requests()...) {
+				if s := q.Get("scope"); s != "" && s != "read" {
+					t.Errorf("asked for %q", s)
+				}
+			}
+		})
+	}
+}
+
+// TestScopesDoNotPileUp: a server that wants others each time does not fill the store.
+func TestScopesDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	n := 0
+	r.guard.Scopes = func(method string) []string {
+		if method != "tools/call" {
+			return nil
+		}
+		n += 10
+		var out []string
+		for i := range 100 {
+			out = append(out, fmt.Sprint("scope", n, "-", i))
+		}
+		return out
+	}
+	r.login()
+	k := r.keeper()
+	for range 20 {
+		r.wantLogin(k, "tools/call", "scopes")
+	}
+	if size := len(r.memory.text()); size > 5000 {
+		t.Errorf("the login has %d bytes", size)
+	}
 }
 
 // TestLoginIsForOneServer: a login made for another address, client or issuer is none.
