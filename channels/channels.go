@@ -42,12 +42,24 @@
 //
 // # While it is written
 //
-// A channel that streams shows the reply of a run in one message that grows: it is sent once writing takes
-// longer than a second and edited at most every second, every three where others read along, and never while a row
-// of its conversation is being sent or waits. The row of the reply then replaces its text, and what does not
-// fit goes on in new messages, as does a prompt. Where the message can no longer be edited the reply is sent
-// whole. Which message it is is known in memory only: after a crash the reply is sent anew, and what had been
-// shown of it stands as one unfinished copy. It is no prompt, and nobody answers it.
+// A channel that streams shows the reply of a run once writing takes longer than a second, changes what it
+// shows at most every second, every three where others read along, and never while a row of its conversation is
+// being sent or waits. It is shown in the best of three ways that the platform takes at that place:
+//
+//   - as a draft, which is no message and gone by itself (Drafter);
+//   - in a message that grows by what is added to it (Streamer);
+//   - in a message that is edited.
+//
+// The row of the reply then replaces the text of the message, and what does not fit goes on in new messages, as
+// does a prompt. Where the message can no longer be edited it is deleted and the reply is sent whole. Which
+// message it is is remembered before it is first shown (Memory), so that after a kill the reply ends in that
+// message too: written on, replaced, or deleted. Without a Memory it stands as one unfinished copy then. It is no
+// prompt, and nobody answers it.
+//
+// # What adapters share
+//
+// Lanes, Turnstile, Pacer, Backoff, HTTPClient, Download and ButtonPayload are what every adapter needs of the
+// same kind.
 package channels
 
 import (
@@ -133,6 +145,11 @@ type Target struct {
 	Since time.Time
 	// Voice says who speaks, for a channel that shows it.
 	Voice Voice
+	// For is who the part is for, "" where that is not told.
+	For core.PersonID
+	// Passing says that what is shown is replaced soon: the call comes back at once where it would have to wait
+	// for its turn.
+	Passing bool
 }
 
 // Voice is who speaks in a part.

@@ -254,7 +254,10 @@ func (d *delivery) try(ctx context.Context, row core.Out) (r core.Receipt, fail 
 	}
 	if fail == nil {
 		lines = append(append(lines, unseen...), Lines(v, s)...)
-		r, fail = d.send(ctx, s.Row, lines, d.standing(ctx, row, lines))
+		var stands *streamed
+		if stands, fail = d.standing(ctx, row, lines); fail == nil {
+			r, fail = d.send(ctx, s.Row, lines, stands)
+		}
 	}
 	return r, fail, nil
 }

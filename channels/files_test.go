@@ -33,7 +33,7 @@ func TestHubReadsAFileThroughItsChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := func(name string) *channeltest.Fake { return channeltest.NewFake(name, render.Dialect{Name: "test"}) }
 		adapters := []channels.Adapter{
-			fake("blind"),
+			struct{ channels.Adapter }{fake("blind")},
 			opener{fake("slow"), func(ctx context.Context, _ core.Message, _ core.File) ([]byte, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()

@@ -20,6 +20,9 @@ type Config struct {
 	Grace time.Duration
 	// Parallel is how many conversations of one channel are delivered to at once; 0 is 16.
 	Parallel int
+	// Memory lets a reply that was being shown while it was written be found again after a kill; nil: it is sent
+	// anew then, below what had been shown of it.
+	Memory Memory
 	// Observer hears what is sent and read; nil for nobody.
 	Observer Observer
 }

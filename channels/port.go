@@ -50,6 +50,7 @@ type port struct {
 	name    string
 	turns   Turns
 	observe Observer
+	memory  Memory
 	now     func() time.Time
 	log     *slog.Logger
 	order   Turnstile[core.ConversationID]
@@ -67,7 +68,7 @@ type port struct {
 func newPort(cfg Config, c Channel) *port {
 	name := c.Adapter.Name()
 	p := &port{
-		Channel: c, name: name, turns: cfg.Turns, observe: observerOr(cfg.Observer), now: cfg.Now,
+		Channel: c, name: name, turns: cfg.Turns, observe: observerOr(cfg.Observer), memory: cfg.Memory, now: cfg.Now,
 		log:   cfg.Log.With("channel", name),
 		limit: newLimiter(c.PerSenderPerMinute),
 		aside: make(chan aside, 64), streams: c.Streams && c.Adapter.Dialect().Edits,

@@ -12,7 +12,7 @@ import (
 	"parley/render"
 )
 
-// A reply is shown while it is written once it takes longer than streamEvery, and its message is edited no
+// A reply is shown while it is written once it takes longer than streamEvery, and its message is changed no
 // more often than that: every platform takes one call a second in a chat. Where others read along it is
 // every streamEveryShared, since a group's limit is for all that is said there.
 const (
@@ -21,13 +21,13 @@ const (
 	streamLook        = 250 * time.Millisecond // between two looks at what is being written
 	streamTimeout     = 15 * time.Second       // of one call: rows wait behind it
 	streamTries       = 3                      // calls that may fail in a row
+	draftEvery        = 20 * time.Second       // a draft is gone after 30 s
 )
 
 // streamMark ends what is not all yet.
 const streamMark = " …"
 
-// streamed is the message that shows the reply of one run while it is written. It is known in memory only:
-// after a crash it stands as it is, and the reply is sent as a new message.
+// streamed is how the reply of one run is shown while it is written.
 type streamed struct {
 	run core.RunID
 	// source is the agent's text as of the last call, shown its first part as it stands, without the mark.
@@ -37,6 +37,7 @@ type streamed struct {
 	message string
 	order   uint64
 	next    time.Time // no call before it
+	drawn   time.Time // the last call that went well
 	fails   int
 	over    bool // given up for this run
 
@@ -44,6 +45,10 @@ type streamed struct {
 	every  time.Duration
 	view   render.View
 	to     Target
+	way    streamWay
+	flowed string // what of source a stream of the platform's own has
+	// doubt says that a first call may have gone through: the message is found by the key of to.
+	doubt bool
 }
 
 // stream begins to show what has been written since the last look, and returns when to look again.
@@ -83,10 +88,17 @@ func (d *delivery) due(p turn.Partial, now time.Time) (after time.Duration, due 
 		s = streamed{run: p.Run, next: now.Add(streamEvery)}
 		d.streaming[p.Conversation] = s
 	}
-	if s.over || p.Text == "" || p.Text == s.source {
+	if s.over || p.Text == "" {
 		return 0, false
 	}
-	if after = s.next.Sub(now); after > 0 {
+	next := s.next
+	if p.Text == s.source {
+		if s.way != asDraft || s.drawn.IsZero() {
+			return 0, false
+		}
+		next = s.drawn.Add(draftEvery)
+	}
+	if after = next.Sub(now); after > 0 {
 		return min(after, streamEveryShared), false
 	}
 	d.busy[p.Conversation] = true
@@ -99,7 +111,7 @@ func (d *delivery) forgetUnshown(live []turn.Partial) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c, s := range d.streaming {
-		if s.message == "" && !d.busy[c] && !slices.ContainsFunc(live, func(p turn.Partial) bool { return p.Conversation == c }) {
+		if s.message == "" && !s.doubt && !d.busy[c] && !slices.ContainsFunc(live, func(p turn.Partial) bool { return p.Conversation == c }) {
 			delete(d.streaming, c)
 		}
 	}
@@ -110,7 +122,8 @@ func (d *delivery) forgetUnshown(live []turn.Partial) {
 func (d *delivery) shows(c core.ConversationID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.streaming[c].message != ""
+	s := d.streaming[c]
+	return s.message != "" || s.way == asDraft && !s.drawn.IsZero()
 }
 
 func (d *delivery) streamedIn(c core.ConversationID) (streamed, bool) {
@@ -120,13 +133,19 @@ func (d *delivery) streamedIn(c core.ConversationID) (streamed, bool) {
 	return s, ok
 }
 
+func (d *delivery) keepStreamed(c core.ConversationID, s streamed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.streaming[c] = s
+}
+
 func (d *delivery) forgetStreamed(c core.ConversationID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.streaming, c)
 }
 
-// showPartial sends the message of a reply that is being written, or edits it.
+// showPartial shows how far a reply that is being written has come.
 func (d *delivery) showPartial(ctx context.Context, p turn.Partial) {
 	defer d.free(p.Conversation)
 	defer d.sent()
@@ -137,9 +156,7 @@ func (d *delivery) showPartial(ctx context.Context, p turn.Partial) {
 	if err != nil {
 		d.log.Debug("a reply could not be shown while it is written", "conversation", p.Conversation, "over", s.over, "err", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.streaming[p.Conversation] = s
+	d.keepStreamed(p.Conversation, s)
 }
 
 // grow shows the first part of the text so far. What it cannot show is no loss: the row of the reply comes.
@@ -156,49 +173,53 @@ func (d *delivery) grow(ctx context.Context, s *streamed, p turn.Partial) (err e
 			return err
 		}
 	}
+	again := p.Text == s.source // a draft that would be gone
 	s.source = p.Text
 	parts := render.Reply(s.view, p.Text)
-	if len(parts) == 0 || parts[0].Text == s.shown.Text {
+	if len(parts) == 0 || parts[0].Text == s.shown.Text && !again {
 		return nil
 	}
 	defer d.typing.quiet(ctx, p.Conversation)()
 	if s.message == "" {
-		var sent Sent
-		if sent, err = d.Adapter.Send(ctx, s.to, marked(parts[0])); err == nil {
-			s.message, s.order = sent.Message, sent.Order
-			s.over = s.message == ""
-		}
+		err = d.open(ctx, s, p, parts[0])
 	} else {
-		err = d.Adapter.Edit(ctx, s.to, s.message, marked(parts[0]))
+		err = d.enlarge(ctx, s, p, parts[0])
 	}
 	s.next = d.now().Add(s.every)
 	if err != nil {
 		s.source = ""
-		s.failed(err, d.now())
+		if !errors.Is(err, errNotKept) {
+			d.failed(s, err)
+		}
 		return err
 	}
-	s.shown, s.fails = parts[0], 0
+	s.shown, s.fails, s.drawn = parts[0], 0, d.now()
 	return nil
 }
 
-// failed decides whether to go on after a call that failed.
-func (s *streamed) failed(err error, now time.Time) {
+// failed decides whether to go on after a call that failed. A message that stands is kept: the row tries it
+// once more.
+func (d *delivery) failed(s *streamed, err error) {
 	var se *SendError
 	known := errors.As(err, &se)
+	unsure := s.message == "" && s.way != asDraft && (!known || se.Unsure)
+	s.doubt = s.doubt || unsure && d.keyed()
+	if known && se.After > 0 && !unsure {
+		s.next = d.now().Add(max(se.After, s.every)) // it is too much just now, which is no failure
+		return
+	}
 	s.fails++
 	switch {
-	case errors.Is(err, ErrCannotEdit), permanent(err):
-		s.over, s.message = true, "" // the reply needs a message of its own
-	case s.message == "" && (!known || se.Unsure || se.Moved != ""):
-		s.over = true // it may stand there, and cannot be found again
-	case s.fails >= streamTries:
+	case errors.Is(err, ErrCannotEdit), permanent(err), s.fails >= streamTries:
 		s.over = true
+	case unsure && !s.doubt, s.message == "" && known && se.Moved != "":
+		s.over = true // it may stand there, and cannot be found again
 	case known && se.After > s.every:
-		s.next = now.Add(se.After)
+		s.next = d.now().Add(se.After)
 	}
 }
 
-// load learns how the conversation sees things, once.
+// load learns how the conversation sees things, once, and what a process before this one has shown.
 func (d *delivery) load(ctx context.Context, s *streamed, p turn.Partial) error {
 	row := core.Out{Conversation: p.Conversation, Kind: core.OutReply, Run: p.Run, CreatedAt: d.now()}
 	shown, err := d.turns.Show(ctx, row)
@@ -214,11 +235,16 @@ func (d *delivery) load(ctx context.Context, s *streamed, p turn.Partial) error 
 		s.view.Dialect.Limit -= len([]rune(streamMark))
 	}
 	s.to = d.targetOf(row, 0)
-	s.to.Voice = VoiceSay
+	s.to.Voice, s.to.For, s.to.Passing = VoiceSay, shown.Run.Asker(), true
+	s.to.Since = time.Time{}
 	s.to.Key = core.Digest(string(p.Conversation), string(p.Run), "while it is written", d.now().Format(time.RFC3339Nano))
 	s.every = streamEvery
 	if shown.Conversation.Shared {
 		s.every = streamEveryShared
+	}
+	s.way = d.firstWay()
+	if err := d.adopt(ctx, s, p); err != nil {
+		return err
 	}
 	s.loaded = true
 	return nil
@@ -229,58 +255,4 @@ func marked(p render.Part) render.Part {
 	p.Text += streamMark
 	p.Plain += streamMark
 	return p
-}
-
-// standing is the message that the row's first words replace: the one that showed this reply while it was
-// written. One whose run has stopped with other words, or without any, loses its mark and stays; one
-// that still grows is left alone. Whichever it is, nothing of it counts: it is no prompt, and no part of one.
-func (d *delivery) standing(ctx context.Context, row core.Out, lines []Line) *streamed {
-	s, ok := d.streamedIn(row.Conversation)
-	if !ok {
-		return nil
-	}
-	says := slices.ContainsFunc(lines, func(l Line) bool { return l.Voice == VoiceSay })
-	if row.Kind == core.OutReply && row.Run == s.run && s.message != "" && says {
-		return &s
-	}
-	writes := func(p turn.Partial) bool { return p.Conversation == row.Conversation && p.Run == s.run }
-	if slices.ContainsFunc(d.turns.Partials(ctx, d.name), writes) {
-		return nil
-	}
-	d.forgetStreamed(row.Conversation)
-	if s.message == "" {
-		return nil
-	}
-	try, cancel := context.WithTimeout(ctx, glanceTimeout)
-	defer cancel()
-	if err := d.editOne(try, row, s.message, s.shown); err != nil {
-		d.log.Debug("an unfinished reply keeps its mark", "conversation", row.Conversation, "err", err)
-	}
-	return nil
-}
-
-// replace puts a line into the message that stands for it, so that nothing is shown twice. done is false where
-// there is none, or none that can be edited: then the line is sent. An edit that may go through later is a try
-// to be made again.
-func (d *delivery) replace(ctx context.Context, row core.Out, s *streamed, l Line) (sent Sent, done bool, fail *turn.Failure) {
-	if s == nil || s.message == "" || l.Voice != VoiceSay || l.Part.File != nil {
-		return Sent{}, false, nil
-	}
-	err := d.editOne(ctx, row, s.message, l.Part)
-	var se *SendError
-	switch {
-	case err == nil:
-		sent = Sent{Message: s.message, Order: s.order, At: d.now()}
-	case errors.Is(err, ErrCannotEdit), permanent(err), row.Tries >= editTries:
-		d.log.Warn("a reply is sent anew: the message that stood for it could not be edited", "conversation", row.Conversation, "row", row.Seq, "err", err)
-	default:
-		fail = &turn.Failure{Err: err.Error()}
-		if errors.As(err, &se) {
-			fail.After = se.After
-		}
-		return Sent{}, true, fail
-	}
-	s.message = ""
-	d.forgetStreamed(row.Conversation)
-	return sent, err == nil, nil
 }

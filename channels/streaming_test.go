@@ -192,11 +192,11 @@ func TestStreamThatCannotGoOn(t *testing.T) {
 		want  []string
 	}{
 		{"all goes well", nil, nil, nil, []string{"It is four."}},
-		{"cannot be edited while it grows", nil, []error{channels.ErrCannotEdit}, nil, []string{"It …", "It is four."}},
-		{"cannot be edited by the row", nil, nil, []error{channels.ErrCannotEdit}, []string{"It is …", "It is four."}},
-		{"is gone", nil, nil, []error{permanent}, []string{"It is …", "It is four."}},
+		{"cannot be edited while it grows", nil, []error{channels.ErrCannotEdit}, nil, []string{"It is four."}},
+		{"cannot be edited by the row", nil, nil, []error{channels.ErrCannotEdit}, []string{"It is four."}},
+		{"is gone", nil, nil, []error{permanent}, []string{"It is four."}},
 		{"the edit fails for a while", nil, nil, []error{passing, passing}, []string{"It is four."}},
-		{"the edit fails all along", nil, nil, []error{passing, passing, passing, passing}, []string{"It is …", "It is four."}},
+		{"the edit fails all along", nil, nil, []error{passing, passing, passing, passing}, []string{"It is four."}},
 		{"edits while it grows fail", nil, slices.Repeat([]error{passing}, 3), nil, []string{"It is four."}},
 		{"its form is refused", nil, []error{&channels.SendError{Refused: true, Err: errors.New("form")}}, nil, []string{"It is four."}},
 		{"nobody knows where it is", &channeltest.Failing{Err: errors.New("eof"), Lost: true}, nil, nil, []string{"It …", "It is four."}},

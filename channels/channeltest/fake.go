@@ -42,6 +42,8 @@ type Fake struct {
 	OnTyping func(channels.Target)
 	// OnFind, if set, says where a person is spoken to alone.
 	OnFind func(core.PersonID) (core.Place, error)
+	// Knows makes it a platform on which a message can be found by its key.
+	Knows bool
 	// OneChance makes it a platform that cannot hand a message in again.
 	OneChance bool
 
@@ -207,8 +209,26 @@ func (f *Fake) Send(ctx context.Context, to channels.Target, part render.Part) (
 			return channels.Sent{}, next.Err
 		}
 	}
+	if i := slices.IndexFunc(f.shown, func(s Shown) bool { return s.Key == to.Key && s.Place == to.Place }); f.Knows && !to.Since.IsZero() && i >= 0 {
+		return channels.Sent{Message: f.shown[i].ID, Order: f.shown[i].Order, At: f.Now()}, nil
+	}
 	s := f.show(to, part)
 	return channels.Sent{Message: s.ID, Order: s.Order, At: f.Now()}, nil
+}
+
+// Keyed is Knows.
+func (f *Fake) Keyed() bool { return f.Knows }
+
+// Delete takes a message away.
+func (f *Fake) Delete(_ context.Context, to channels.Target, message string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.shown)
+	f.shown = slices.DeleteFunc(f.shown, func(s Shown) bool { return s.ID == message && s.Place == to.Place })
+	if len(f.shown) == before {
+		return &channels.SendError{Permanent: true, Err: fmt.Errorf("no message %s to delete", message)}
+	}
+	return nil
 }
 
 func (f *Fake) show(to channels.Target, part render.Part) Shown {
