@@ -252,12 +252,17 @@ func (r *Reader) several(c *choice, s string) found {
 		return found{hint: core.HintNumber}
 	case !all && roles&isNone == 0 && roles&isBoth == 0:
 		return r.allBut(c, s)
-	case !c.multi || r.p.Exact || c.n > maxOptions || !all && roles&isNone == 0:
+	case !c.multi || r.p.Exact && !r.counted(c, s) || c.n > maxOptions || !all && roles&isNone == 0:
 		return found{hint: core.HintSeveral}
 	case all:
 		return found{set: every(c.n), n: c.n, ok: true}
 	}
 	return found{ok: true}
+}
+
+// counted reports whether a prompt names that word for all or none.
+func (r *Reader) counted(c *choice, s string) bool {
+	return slices.ContainsFunc(r.lex.out, func(w wayOut) bool { return s == c.untaken(w.all) || s == c.untaken(w.none) })
 }
 
 // allOf is the number in "all four" and "all four of them", 0 for none.

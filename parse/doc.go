@@ -22,6 +22,11 @@
 //   - Hesitation keeps the question only if nothing stands beside it: "hold on" is unclear, "sure, later" and
 //     "no wait" are new messages.
 //   - In a lettered question only letters and "last" are positions; a number is a label or chooses nothing.
+//   - A refusal takes a please as it takes thanks. A lone number, in digits or as a word, is unclear to a verdict.
+//   - A choice with a word beside it that takes from it or adds to it is unclear: "maybe 2", "2 for now", "not 2".
+//   - A script without spaces joins choices and endings without any: "赤と青", "2にします". A range may begin with "from".
+//   - Where only exact answers count, the words that the prompt names for all, none and the defaults are such.
+//   - The options about a call that may have run are read in the conversation's language and in English.
 //   - "don't deny" says two things at once: unclear.
 //   - "yes" takes the defaults shown unless a label says yes or no itself; "ok", "confirm" and "default" always do.
 //   - Where any text is an answer only the main words cancel, skip and back lead out, or the next that no

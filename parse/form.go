@@ -37,7 +37,7 @@ func (r *Reader) typed(i int, m message) core.Reading {
 	if got, ok := r.asCommand(c, its, m); ok {
 		return r.optional(i, got)
 	}
-	if f.Default != nil && !m.asked && r.takesDefaults(its, false) {
+	if f.Default != nil && !m.asked && r.takesDefaults(c, its, false) {
 		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}
 	}
 	return r.misfit(its, m)

@@ -174,11 +174,15 @@ func (x *lexicon) add(l *words.Language) {
 	for _, p := range l.Known {
 		x.known[Fold(p)] = struct{}{}
 	}
-	x.out = append(x.out, wayOut{foldAll(l.Main.Cancel, l.Cancel), foldAll(l.Main.Skip, l.Skip), foldAll(l.Main.Back, l.Back)})
+	x.out = append(x.out, wayOut{
+		foldAll(l.Main.Cancel, l.Cancel), foldAll(l.Main.Skip, l.Skip), foldAll(l.Main.Back, l.Back),
+		foldAll(l.Main.All, l.All), foldAll(l.Main.None, l.None), foldAll(l.Ok[0], l.Ok),
+	})
 }
 
-// wayOut are the words of one language that lead out of a question, the main one of each first.
-type wayOut struct{ cancel, skip, back []string }
+// wayOut are the words of one language of which a prompt names the first that no option is named by, the main one
+// first: those that lead out of a question, and those that take all, none and the defaults.
+type wayOut struct{ cancel, skip, back, all, none, ok []string }
 
 func foldAll(first string, others []string) []string {
 	out := []string{Fold(first)}

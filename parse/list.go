@@ -67,8 +67,8 @@ func (x *lexicon) loosen(c *choice, s string) string {
 			}
 			i += n
 			if c.borders(s[:i], s[i+len(and):]) {
-				s = s[:i] + " " + and + " " + strings.TrimLeft(s[i+len(and):], " ")
-				i++
+				before := strings.TrimRight(s[:i], " ") + " "
+				s, i = before+and+" "+strings.TrimLeft(s[i+len(and):], " "), len(before)
 			}
 			i += len(and)
 		}

@@ -104,7 +104,7 @@ func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool
 	if n, ok := r.edit(m.folded); ok {
 		return r.editing(n), true
 	}
-	if c.defaults && r.takesDefaults(its, !c.verdicts) {
+	if c.defaults && r.takesDefaults(c, its, !c.verdicts) {
 		return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}, true
 	}
 	return core.Reading{}, false
@@ -112,9 +112,10 @@ func (r *Reader) asCommand(c *choice, its []item, m message) (core.Reading, bool
 
 // takesDefaults reads the words that take the defaults of what is shown; a consent is one where it can
 // mean nothing else.
-func (r *Reader) takesDefaults(its []item, consent bool) bool {
+func (r *Reader) takesDefaults(c *choice, its []item, consent bool) bool {
 	if roles := only(withoutPlease(its)); roles&(isDefault|isOk|isConfirm) != 0 {
-		return !r.p.Exact || roles&isDefault != 0
+		return !r.p.Exact || roles&isDefault != 0 || len(its) == 1 &&
+			slices.ContainsFunc(r.lex.out, func(w wayOut) bool { return its[0].text == c.untaken(w.ok) })
 	}
 	return consent && consents(its, isYes|isConfirm) && (!r.p.Exact || mainWord(its))
 }
@@ -130,7 +131,7 @@ func (r *Reader) freely(c *choice, m message, f found, slash bool) core.Reading 
 			return core.Reading{Kind: core.ReadCancel}
 		case slash && r.lex.roles[m.folded]&commands == 0:
 			return unclear(core.HintWords)
-		case c.defaults && r.takesDefaults(its, c.n > 0 && !c.verdicts):
+		case c.defaults && r.takesDefaults(c, its, c.n > 0 && !c.verdicts):
 			return core.Reading{Kind: core.ReadAnswer, Part: &core.Part{Default: true}}
 		}
 		if slash && r.lex.roles[m.folded]&isDetails != 0 {

@@ -37,8 +37,7 @@ func (l *lister) toRange(i int, w way, at words.Place) bool {
 	if !ok {
 		return false
 	}
-	word, rest, ok := strings.Cut(rest, " ")
-	if !ok || word != "-" && word != "~" && l.r.lex.roles[word]&isTo == 0 {
+	if rest = l.r.lex.afterTo(rest); rest == "" {
 		return false
 	}
 	last := rest
@@ -57,6 +56,23 @@ func (l *lister) toRange(i int, w way, at words.Place) bool {
 	}
 	return b.N > 0
 }
+
+// afterTo is what stands behind a "to" that a text begins with, the longest that fits; "" if it does not.
+func (x *lexicon) afterTo(s string) (rest string) {
+	for i, words := 0, 0; i < len(s) && words < maxToWords; i++ {
+		if s[i] != ' ' {
+			continue
+		}
+		words++
+		if to := s[:i]; to == "-" || to == "~" || x.roles[strings.TrimRight(to, ".")]&isTo != 0 {
+			rest = s[i+1:]
+		}
+	}
+	return rest
+}
+
+// maxToWords is how many words a "to" may have: "tot en met".
+const maxToWords = 3
 
 // span reads "1-3" in one word.
 func (l *lister) span(s string) (a, b int, ok bool) {

@@ -181,5 +181,11 @@ func TestExactReadsOnlyTheWordsItNames(t *testing.T) {
 	}.check(t, exact(asks("Red", "Green")))
 	multi := asks("Red", "Green", "Blue")
 	multi.Input.Questions[0].Multi = true
-	reads{"Red|Blue": {"1,3", "red and blue"}, other: {"all", "1-3", "none"}}.check(t, exact(multi))
+	reads{"Red|Blue": {"1,3", "red and blue"}, "Red|Green|Blue": {"all"}, "": {"none"}, other: {"1-3", "everything", "none of them", "all but 1", "ok"}}.check(t, exact(multi))
+	multi.Input.Questions[0].Defaults = []string{"A value"}
+	for text, want := range map[string]string{"ok": "default", "default": "default", "yes": "default", "okay": other, "ok please": other, "confirm": other, "sure": other} {
+		if got := outcome(Read(exact(multi), text)); got != want {
+			t.Errorf("exact, with defaults: %q reads as %q, want %q", text, got, want)
+		}
+	}
 }
