@@ -43,7 +43,10 @@ type byHand struct {
 }
 
 func row(b *bucket, k []byte, v any) func(*tx) error {
-	return func(t *tx) error { return t.store(b, k, v) }
+	return func(t *tx) error {
+		raw, err := encode(v)
+		return errors.Join(err, t.put(b, k, raw))
+	}
 }
 
 func gone(b *bucket, k []byte) func(*tx) error { return func(t *tx) error { return t.del(b, k) } }

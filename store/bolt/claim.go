@@ -57,7 +57,7 @@ func (t *tx) setClaim(conv core.ConversationID, old, row claimRow) error {
 		return t.del(bClaim, k)
 	}
 	t.woke = t.woke || row.Token == "" && row.Due <= nanos(t.now)
-	return t.store(bClaim, k, row)
+	return store(t, bClaim, k, row)
 }
 
 // take claims a conversation that nobody alive holds.

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"reflect"
 	"sync"
 )
 
@@ -41,6 +42,17 @@ func (m *memo) put(raw []byte, row any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keep(raw, row)
+}
+
+// written remembers a row that was encoded, unless decoding might give another one.
+func written[T any](m *memo, raw []byte, v T) {
+	if len(raw) > memoRow {
+		return
+	}
+	row := new(T)
+	if *row = clone(&v); canonical(reflect.ValueOf(row).Elem()) {
+		m.put(raw, row)
+	}
 }
 
 func (m *memo) keep(raw []byte, row any) {

@@ -19,7 +19,7 @@ func (t *tx) AddOut(o core.Out) (core.Out, error) {
 		return o, err
 	}
 	o.Seq = n
-	return o, t.changeOut(func() error { return t.store(bOut, t.seqKey(n), o) })
+	return o, t.changeOut(func() error { return store(t, bOut, t.seqKey(n), o) })
 }
 
 func (t *tx) PutOut(o core.Out) error {
@@ -29,7 +29,7 @@ func (t *tx) PutOut(o core.Out) error {
 	if err := t.present(bOut, "replace outbox row", o.Seq); err != nil {
 		return err
 	}
-	return t.changeOut(func() error { return t.store(bOut, t.seqKey(o.Seq), o) })
+	return t.changeOut(func() error { return store(t, bOut, t.seqKey(o.Seq), o) })
 }
 
 func (t *tx) DropOut(seq uint64) error {

@@ -210,10 +210,13 @@ func list[T any](t *tx, b *bucket, prefix []byte, limit int) (out []T, err error
 }
 
 // store writes a row.
-func (t *tx) store(b *bucket, k []byte, v any) error {
+func store[T any](t *tx, b *bucket, k []byte, v T) error {
 	raw, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("store: encode %s %q: %w", b, k, err)
+	}
+	if b.hot {
+		written(&t.s.memo, raw, v)
 	}
 	return t.put(b, k, raw)
 }

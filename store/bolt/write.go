@@ -12,7 +12,7 @@ func (t *tx) PutConversation(c core.Conversation) error {
 	if err := t.own("conversation row", c.ID); err != nil {
 		return err
 	}
-	return t.store(bConversation, key(nil).id(string(c.ID)), c)
+	return store(t, bConversation, key(nil).id(string(c.ID)), c)
 }
 
 func (t *tx) PutRun(r core.Run) error {
@@ -31,7 +31,7 @@ func (t *tx) PutRun(r core.Run) error {
 	if err := t.reindex(before, runEntries(r)); err != nil {
 		return err
 	}
-	return t.store(bRun, k, r)
+	return store(t, bRun, k, r)
 }
 
 func (t *tx) Append(run core.RunID, at int, steps ...core.Step) error {
@@ -45,7 +45,7 @@ func (t *tx) Append(run core.RunID, at int, steps ...core.Step) error {
 	}
 	for i, step := range steps {
 		k := key(nil).raw(prefix).seq(n + uint64(i))
-		if err := t.store(bJournal, k, step); err != nil {
+		if err := store(t, bJournal, k, step); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (t *tx) Append(run core.RunID, at int, steps ...core.Step) error {
 }
 
 func (t *tx) PutCall(c core.Call) error {
-	return t.store(bCall, callKey(c.Run, c.ID), c)
+	return store(t, bCall, callKey(c.Run, c.ID), c)
 }
 
 func (t *tx) PutInput(in core.Input) error {
@@ -80,7 +80,7 @@ func (t *tx) PutInput(in core.Input) error {
 	if err := t.reindex(before, inputEntries(in)); err != nil {
 		return err
 	}
-	return t.store(bInput, k, in)
+	return store(t, bInput, k, in)
 }
 
 // joinRun puts a new input behind the others of its run.
@@ -131,7 +131,7 @@ func (t *tx) Enqueue(m core.Message) (core.Queued, error) {
 		return core.Queued{}, err
 	}
 	q := core.Queued{Seq: n, Message: m}
-	return q, t.store(bQueue, t.seqKey(n), q)
+	return q, store(t, bQueue, t.seqKey(n), q)
 }
 
 func (t *tx) PutQueued(q core.Queued) error {
@@ -141,7 +141,7 @@ func (t *tx) PutQueued(q core.Queued) error {
 	if err := t.present(bQueue, "replace queued message", q.Seq); err != nil {
 		return err
 	}
-	return t.store(bQueue, t.seqKey(q.Seq), q)
+	return store(t, bQueue, t.seqKey(q.Seq), q)
 }
 
 func (t *tx) Dequeue(seq uint64) error {
@@ -171,5 +171,5 @@ func (t *tx) AddEvent(e core.Event) error {
 	if err := t.reindex(nil, eventEntries(e)); err != nil {
 		return err
 	}
-	return t.store(bEvent, key(nil).seq(n), e)
+	return store(t, bEvent, key(nil).seq(n), e)
 }
