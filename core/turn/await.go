@@ -131,6 +131,9 @@ func (d *driver) want(wanting []*state) error {
 func (d *driver) suspend() (again bool, err error) {
 	slices.SortStableFunc(d.opens, func(x, y opening) int { return slices.Compare(x.at, y.at) })
 	err = d.commit(abortableThen(func(a *act) error {
+		if err := d.flushBelow(a); err != nil {
+			return err
+		}
 		opened, err := d.openAll(a)
 		if err != nil {
 			return err

@@ -259,6 +259,8 @@ func failed(content string) ran {
 func (d *driver) answered(s *state, o core.Outcome, content string) *core.Result {
 	r := core.Result{Outcome: o, Content: core.BoundResult(content)}
 	var own []core.Input
+	d.waiting.Lock()
+	defer d.waiting.Unlock()
 	for _, in := range d.sorted {
 		if got := d.inputs[in]; got.Call == s.row.ID {
 			own = append(own, got)

@@ -53,6 +53,11 @@ func (d *driver) commitWith(load func(Tx) (*act, error), f func(*act) error) err
 		if a.run == nil || a.run.ID != d.root.run.ID {
 			return errClosed
 		}
+		if d != d.root { // its input may have expired while its call went on
+			if stored, err := a.tx.Run(d.run.ID); err != nil || !stored.Status.Open() {
+				return errors.Join(err, errClosed)
+			}
+		}
 		at, steps := d.j.Pending()
 		if err := errors.Join(a.tx.Append(d.run.ID, at, steps...), a.said(d.run.ID, steps)); err != nil {
 			return err
@@ -99,7 +104,13 @@ func (d *driver) put(c *core.Call) {
 	d.dirty = append(d.dirty, c)
 }
 
-// flush writes what the aborted attempt had recorded: results of calls that ran are kept.
+// unsaved reports whether something was recorded that is not durable.
+func (d *driver) unsaved() bool {
+	_, steps := d.j.Pending()
+	return len(steps) > 0 || len(d.dirty) > 0
+}
+
+// flush writes the steps and calls that were recorded: results of calls that ran are kept however the run ends.
 func (d *driver) flush(a *act) error {
 	at, steps := d.j.Pending()
 	if err := errors.Join(a.tx.Append(d.run.ID, at, steps...), a.said(d.run.ID, steps)); err != nil {
@@ -107,6 +118,23 @@ func (d *driver) flush(a *act) error {
 	}
 	for _, c := range d.dirty {
 		if err := a.tx.PutCall(*c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flushBelow writes what was recorded of the runs below that this pass advanced.
+func (d *driver) flushBelow(a *act) error {
+	for _, b := range d.below {
+		stored, err := a.tx.Run(b.run.ID)
+		if err != nil {
+			return err
+		}
+		if !stored.Status.Open() || stored.Status == b.run.Status && !b.unsaved() {
+			continue
+		}
+		if err := errors.Join(b.flush(a), a.tx.PutRun(b.run)); err != nil {
 			return err
 		}
 	}

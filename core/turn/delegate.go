@@ -54,10 +54,10 @@ func (d *driver) decideAgent(c model.Call) decision {
 func (d *driver) delegate(ctx context.Context, s *state) (ran, error) {
 	id, _ := d.agent.delegates(s.row.Tool)
 	agent, ok := d.e.agents(id)
-	if !ok {
-		return failed("The agent is gone: nothing was delegated."), nil
-	}
 	if s.row.Child == "" {
+		if !ok {
+			return failed("The agent is gone: nothing was delegated."), nil
+		}
 		if err := d.beget(s, id); err != nil {
 			return ran{}, err
 		}
@@ -72,6 +72,10 @@ func (d *driver) delegate(ctx context.Context, s *state) (ran, error) {
 	if !child.run.Status.Open() {
 		return child.childResult(), nil
 	}
+	if !ok {
+		return ran{}, errParked
+	}
+	d.root.below = append(d.root.below, child)
 	child.traced(ctx)
 	r, err := child.work()
 	child.untraced(child.left, child.early(err))
@@ -118,6 +122,9 @@ func (d *driver) work() (ran, error) {
 	switch {
 	case errors.As(err, &fail):
 		d.run.Status, d.run.Reason, d.run.Text = core.RunFailed, fail.sentence, ""
+	case errors.Is(err, errSuspended):
+		d.run.Status, d.left = core.RunInputRequired, core.RunInputRequired // also where only runs below it wait
+		return ran{}, err
 	case err != nil:
 		d.left = d.run.Status
 		return ran{}, err

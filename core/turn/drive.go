@@ -45,6 +45,8 @@ type driver struct {
 	// root is the driver of the open run, the driver itself but below it; at is its place among the calls.
 	root *driver
 	at   []int
+	// below are the drivers of runs below that this pass advances, of the root only.
+	below []*driver
 	// opens are the inputs that are to be opened when the whole tree stops, of the root only.
 	opens []opening
 	// discards are inputs whose end is taken back then, of the root only.
@@ -118,6 +120,10 @@ func (e *Engine) pass(soft, hard context.Context, c *Claim, begun *core.Call) (a
 		return d.suspend()
 	case errors.Is(err, errAborted):
 		return d.cancelled()
+	case errors.Is(err, errParked):
+		return d.park()
+	case errors.Is(err, errStopping):
+		return false, errors.Join(err, d.save())
 	case errors.Is(err, errClosed):
 		d.left = d.nowIs()
 		return d.pickUp()
@@ -239,7 +245,7 @@ func (d *driver) cancelled() (again bool, err error) {
 		if a.run == nil || a.run.Abort == nil {
 			return errClosed
 		}
-		if err := d.flush(a); err != nil {
+		if err := errors.Join(d.flush(a), d.flushBelow(a)); err != nil {
 			return err
 		}
 		if err := a.cancelled(*a.run.Abort, ""); err != nil {
@@ -255,7 +261,7 @@ func (d *driver) stop(by core.Closing) (again bool, err error) {
 	d.left = core.RunCancelled
 	err = d.commit(func(a *act) error {
 		again = false
-		if err := a.cancelled(by, ""); err != nil {
+		if err := errors.Join(d.flushBelow(a), a.cancelled(by, "")); err != nil {
 			return err
 		}
 		return d.after(a, &again)

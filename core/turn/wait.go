@@ -27,6 +27,10 @@ func (d *driver) waiter(s *state) func(tool.Asked) (tool.Answered, error) {
 		if in.Settled == nil || in.Settled.Answer == nil {
 			return tool.Answered{}, tool.ErrUnanswered
 		}
+		d.waiting.Lock()
+		defer d.waiting.Unlock()
+		d.inputs[id] = in // the result says who answered
+		d.sorted = append(d.sorted, id)
 		return tool.Answered{Key: a.Key, Answer: *in.Settled.Answer, By: in.Settled.By}, nil
 	}
 }
