@@ -157,6 +157,49 @@ func TestLoginToAnMCPServer(t *testing.T) {
 	p.kill()
 }
 
+// TestKilledWhileALoginIsRenewed kills the program after the authorization server has replaced the refresh token
+// and before the answer is there.
+func TestKilledWhileALoginIsRenewed(t *testing.T) {
+	t.Parallel()
+	for name, grace := range map[string]bool{"replaced for good": false, "good once more": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLoginBench(t)
+			b.as.Grace = grace
+			b.login()
+			p := b.start()
+			p.say("read letter")
+			p.until("say:", `Read: read did {"name":"letter"}`)
+			killed := make(chan struct{})
+			b.as.Change(func(s *oauthtest.Server) {
+				s.After = func() {
+					p.kill()
+					close(killed)
+					s.After = nil
+				}
+			})
+			p.say("read card")
+			<-killed
+			p = b.start()
+			if grace {
+				p.say("read again")
+				p.until("say:", `Read: read did {"name":"again"}`)
+				p.kill()
+				return
+			}
+			p.say("read again")
+			p.until("say:", "Read: ")
+			p.kill()
+			b.doctor("refused: invalid_grant", "run parley login --config FILE --agent ops --server box")
+			b.login()
+			p = b.start()
+			p.say("read again")
+			p.until("say:", `Read: read did {"name":"again"}`)
+			p.kill()
+		})
+	}
+}
+
 // TestLoginByPaste takes the address at which a browser elsewhere ended.
 func TestLoginByPaste(t *testing.T) {
 	t.Parallel()
@@ -229,5 +272,16 @@ func TestOAuthConfiguration(t *testing.T) {
 		if code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: code %d, %s, want %q", c.name, code, errs, c.want)
 		}
+	}
+}
+
+// TestOAuthIsNotPut: only the file has it, and a refusal tells nothing of it.
+func TestOAuthIsNotPut(t *testing.T) {
+	t.Parallel()
+	cfg := &Config{Models: map[string]ModelConfig{"m": {Provider: "scripted"}}}
+	body := []byte(`{"model":"m","mcpServers":[{"name":"x","url":"https://a.example.com/mcp","oauth":{"grant":"client_credentials","clientId":"a","clientSecret":"hush-hush"}}]}`)
+	_, _, problems, err := readDefinition(cfg, "a", body, nil, nil)
+	if err != nil || len(problems) != 1 || problems[0].Path != "mcpServers[0].oauth" || strings.Contains(problems[0].Text, "hush") {
+		t.Errorf("%v, %v", problems, err)
 	}
 }

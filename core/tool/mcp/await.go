@@ -9,7 +9,7 @@ import (
 
 // Await finds a tool by its full name. Until the server's tools have been listed once nobody knows what it has:
 // then it asks for an attempt to connect and waits, until ctx ends. A tool that a listed server does not have
-// is not waited for, nor one of another source.
+// is not waited for, nor one of a server that needs a login, nor one of another source.
 func (s *Source) Await(ctx context.Context, fullName string) (tool.Tool, bool) {
 	if !strings.HasPrefix(fullName, s.name+"__") {
 		return nil, false
@@ -17,12 +17,12 @@ func (s *Source) Await(ctx context.Context, fullName string) (tool.Tool, bool) {
 	for asked := false; ; {
 		s.mu.Lock()
 		t, ok := s.tools[fullName]
-		listed, changed := s.listed, s.changed
+		listed, changed, failure := s.listed, s.changed, s.failure
 		s.mu.Unlock()
 		switch {
 		case ok:
 			return t, true
-		case listed:
+		case listed, needsLogin(failure) != nil: // nobody logs in while the program runs
 			return nil, false
 		}
 		if !asked {

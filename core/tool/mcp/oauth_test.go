@@ -320,3 +320,25 @@ func TestOAuthConfig(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOAuthAwait: no turn waits for the tools of a server that somebody has to log in to first.
+func TestOAuthAwait(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	server := newServer(modern)
+	add(server, "act", nil, nil)
+	g.place.serve(server)
+	s := start(t, g.config)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, ok := s.Await(ctx, "box__act"); ok || ctx.Err() != nil {
+		t.Errorf("found %v, %v", ok, ctx.Err())
+	}
+	g.login()
+	if err := s.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Await(ctx, "box__act"); !ok {
+		t.Error("not found after the login")
+	}
+}

@@ -35,6 +35,8 @@ type Server struct {
 	Answer func(url.Values)
 	// Refuse ends a token request with this code word, and status 400, where it is not "".
 	Refuse func(form url.Values) string
+	// After is called once tokens have been made, before they are sent.
+	After func()
 	// Grace lets a refresh token that was replaced be used again.
 	Grace bool
 	// NoRefresh gives no refresh tokens.
@@ -218,7 +220,11 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_target", quote)
 		return
 	}
-	reply(w, http.StatusOK, s.give(g, refreshes))
+	given := s.give(g, refreshes)
+	if s.After != nil {
+		s.After()
+	}
+	reply(w, http.StatusOK, given)
 }
 
 // granted finds what a token request is for.
