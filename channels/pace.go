@@ -57,6 +57,20 @@ func (p *Pacer) Turn(ctx context.Context, key string) (over time.Duration, err e
 	return 0, Sleep(ctx, d)
 }
 
+// Try spends a turn that may be had at once; else it returns how long to wait for one, and spends none.
+func (p *Pacer) Try(key string) (wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, pace := p.Now(), p.of(key)
+	k := p.key(key, now)
+	wait = max(k.wait(now, pace), p.all.wait(now, p.All), k.until.Sub(now), p.all.until.Sub(now))
+	if wait <= 0 {
+		k.take(now, pace)
+		p.all.take(now, p.All)
+	}
+	return max(wait, 0)
+}
+
 // reserve spends a turn and returns how long to wait for it, or spends none and returns over.
 func (p *Pacer) reserve(key string) (d, over time.Duration) {
 	p.mu.Lock()

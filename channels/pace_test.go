@@ -106,6 +106,31 @@ func TestPacerHolds(t *testing.T) {
 	}
 }
 
+func TestPacerTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := fiveThenThree(true)
+		for i := range 5 {
+			if wait := p.Try("a"); wait != 0 {
+				t.Fatal(i, wait)
+			}
+		}
+		for range 2 {
+			if wait := p.Try("a"); wait != 3*time.Second {
+				t.Errorf("wait %v", wait)
+			}
+		}
+		_ = Sleep(t.Context(), 3*time.Second)
+		if wait := p.Try("a"); wait != 0 {
+			t.Errorf("wait %v after the pause", wait)
+		}
+		p.Hold("b", time.Second)
+		if wait := p.Try("b"); wait != time.Second {
+			t.Errorf("held, wait %v", wait)
+		}
+	})
+}
+
 // Keys that are quiet are forgotten, those that are held are not.
 func TestPacerForgets(t *testing.T) {
 	t.Parallel()

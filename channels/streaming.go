@@ -47,8 +47,9 @@ type streamed struct {
 	to     Target
 	way    streamWay
 	flowed string // what of source a stream of the platform's own has
-	// doubt says that a first call may have gone through: the message is found by the key of to.
+	// doubt says that a first call may have gone through: the message is found by the key of to, from began on.
 	doubt bool
+	began time.Time
 }
 
 // stream begins to show what has been written since the last look, and returns when to look again.

@@ -47,7 +47,7 @@ func (d *delivery) intend(ctx context.Context, s *streamed, p turn.Partial) erro
 	if d.memory == nil || s.doubt {
 		return nil
 	}
-	if err := d.remember(ctx, p.Conversation, streamNote{Run: p.Run, Key: s.to.Key, Since: d.now()}); err != nil {
+	if err := d.remember(ctx, p.Conversation, streamNote{Run: p.Run, Key: s.to.Key, Since: s.began}); err != nil {
 		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	return nil
@@ -61,10 +61,7 @@ func (d *delivery) note(ctx context.Context, c core.ConversationID, s *streamed,
 	if d.memory == nil {
 		return
 	}
-	n := streamNote{Run: s.run, Key: s.to.Key, Since: s.to.Since, Message: s.message, Order: s.order, Row: row}
-	if n.Since.IsZero() {
-		n.Since = d.now()
-	}
+	n := streamNote{Run: s.run, Key: s.to.Key, Since: s.began, Message: s.message, Order: s.order, Row: row}
 	if err := d.remember(ctx, c, n); err != nil {
 		d.log.Warn("it was not stored which message shows a reply while it is written: after a kill it may stand there unfinished", "conversation", c, "err", err)
 	}
@@ -105,7 +102,7 @@ func (d *delivery) takeUp(s *streamed, n streamNote) {
 	if n.Message == "" && !d.keyed() {
 		return
 	}
-	s.to.Key, s.to.Since = n.Key, n.Since
+	s.to.Key, s.began = n.Key, n.Since
 	s.message, s.order, s.doubt = n.Message, n.Order, n.Message == ""
 	if s.message != "" {
 		s.way = asEdits
@@ -218,10 +215,7 @@ func (d *delivery) locate(ctx context.Context, s *streamed, l Line) error {
 	try, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	to := s.to
-	to.Passing = true
-	if to.Since.IsZero() {
-		to.Since = d.now()
-	}
+	to.Passing, to.Since = true, s.began
 	sent, err := d.Adapter.Send(try, to, l.Part)
 	if err != nil {
 		return err

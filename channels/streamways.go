@@ -72,8 +72,11 @@ func (d *delivery) open(ctx context.Context, s *streamed, p turn.Partial, part r
 		}
 		s.way = asEdits
 	}
-	if s.doubt && s.to.Since.IsZero() {
-		s.to.Since = d.now()
+	if s.began.IsZero() {
+		s.began = d.now()
+	}
+	if s.doubt { // what may stand there is found by Send
+		s.way, s.to.Since = asEdits, s.began
 	}
 	if err := d.intend(ctx, s, p); err != nil {
 		return err

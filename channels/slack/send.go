@@ -100,6 +100,11 @@ func (a *Adapter) before(ctx context.Context, channel, thread string, to channel
 	case err == nil && ts != "":
 		a.unsure.forget(key)
 		return receipt(channel, ts), true, nil
+	case err == nil && to.Passing && thread != "": // a stream carries no key
+		if ts, err = a.findStream(ctx, channel, thread, try.since); err != nil || ts == "" {
+			break
+		}
+		return receipt(channel, ts), true, nil
 	case err != nil && errors.As(err, &e) && e.passing() && try.looks < mostLooks:
 		try.looks++
 		a.unsure.set(key, try)
@@ -165,8 +170,8 @@ func (a *Adapter) await(ctx context.Context, channel string) error {
 	return nil
 }
 
-// Edit replaces the text and the controls of a message of ours.
-func (a *Adapter) Edit(ctx context.Context, _ channels.Target, message string, part render.Part) error {
+// Edit replaces the text and the controls of a message of ours, and ends its stream.
+func (a *Adapter) Edit(ctx context.Context, to channels.Target, message string, part render.Part) error {
 	channel, ts, ok := parseMessageID(message)
 	if !ok {
 		return fmt.Errorf("slack message %q: %w", message, channels.ErrCannotEdit)
@@ -174,7 +179,17 @@ func (a *Adapter) Edit(ctx context.Context, _ channels.Target, message string, p
 	if strings.TrimSpace(part.Text) == "" {
 		return &channels.SendError{Permanent: true, Err: errors.New("slack: a message cannot be edited to nothing")}
 	}
+	if to.Passing {
+		if err := a.passing("chat.update"); err != nil {
+			return err
+		}
+	}
 	err := a.api.update(ctx, channel, ts, contentOf(part, ""))
+	if hasCode(err, "streaming_state_conflict") { // it still grows: this is the end of that
+		if err = a.api.stopStream(ctx, channel, ts); err == nil {
+			err = a.api.update(ctx, channel, ts, contentOf(part, ""))
+		}
+	}
 	var e *callError
 	if errors.As(err, &e) {
 		switch e.Code {

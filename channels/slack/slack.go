@@ -116,6 +116,8 @@ type Adapter struct {
 	chats    *recent[string]  // person to the channel of their direct chat
 	unsure   *recent[attempt] // keys of parts that may have gone through
 	noStatus *recent[bool]    // channels where assistant.threads.setStatus is refused
+	noStream *recent[bool]    // channels where chat.startStream is refused
+	methods  *channels.Pacer  // of what passes soon
 
 	mu    sync.Mutex
 	me    self
@@ -164,7 +166,7 @@ func New(cfg Config) (*Adapter, error) {
 		name: cfg.Name, agent: cfg.Agent, log: cfg.Log, now: cfg.Clock, places: cfg.Places, knows: cfg.Knows, ready: errNotYet,
 		threads: newRecent[bool](keptThreads), roots: newRecent[bool](keptThreads),
 		taken: newRecent[bool](keptThreads), gestures: newRecent[string](keptThreads),
-		kinds: newRecent[string](keptThreads), chats: newRecent[string](keptKeys), unsure: newRecent[attempt](keptKeys), noStatus: newRecent[bool](keptKeys),
+		kinds: newRecent[string](keptThreads), chats: newRecent[string](keptKeys), unsure: newRecent[attempt](keptKeys), noStatus: newRecent[bool](keptKeys), noStream: newRecent[bool](keptKeys),
 	}
 	if a.log == nil {
 		a.log = slog.Default()
@@ -178,6 +180,7 @@ func New(cfg Config) (*Adapter, error) {
 		return nil, fmt.Errorf("slack channel %s: %w", cfg.Name, err)
 	}
 	a.pace = newPacer(a.now)
+	a.methods = channels.NewPacer(channels.Pacing{Now: a.now, Of: func(method string) channels.Pace { return perMethod[method] }})
 	a.people = newPeople(a.api, a.now, a.log)
 	return a, nil
 }

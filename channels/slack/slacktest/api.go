@@ -52,6 +52,7 @@ func (p params) str(name string) string { return p.values.Get(name) }
 // need is the scope of a method, in any of whose forms one is enough.
 var need = map[string][]string{
 	"chat.postMessage": {"chat:write"}, "chat.update": {"chat:write"}, "chat.postEphemeral": {"chat:write"},
+	"chat.delete": {"chat:write"}, "chat.startStream": {"chat:write"}, "chat.appendStream": {"chat:write"}, "chat.stopStream": {"chat:write"},
 	"conversations.history": {"channels:history", "groups:history", "im:history", "mpim:history"},
 	"conversations.replies": {"channels:history", "groups:history", "im:history", "mpim:history"},
 	"conversations.info":    {"channels:read", "groups:read", "im:read", "mpim:read"},
@@ -72,6 +73,9 @@ func (s *Server) answer(method string, p params) map[string]any {
 		out["retry_after"] = int((until.Sub(s.cfg.Now()) + time.Second - 1) / time.Second)
 		return out
 	}
+	if no := s.overTier(method); no != nil {
+		return no
+	}
 	switch method {
 	case "auth.test":
 		out := ok("url", "https://home.slack.test/", "team", "Home", "user", "parley", "team_id", s.cfg.Team, "user_id", BotUser, "bot_id", BotID)
@@ -85,6 +89,12 @@ func (s *Server) answer(method string, p params) map[string]any {
 		return s.postMessage(p)
 	case "chat.update":
 		return s.update(p)
+	case "chat.delete":
+		return s.remove(p)
+	case "chat.startStream":
+		return s.startStream(p)
+	case "chat.appendStream", "chat.stopStream":
+		return s.changeStream(method, p)
 	case "chat.postEphemeral":
 		return s.postEphemeral(p)
 	case "conversations.history", "conversations.replies":
@@ -192,6 +202,8 @@ func (s *Server) update(p params) map[string]any {
 		return refuse("message_not_found")
 	case m.User != BotUser:
 		return refuse("cant_update_message")
+	case m.Streaming:
+		return refuse("streaming_state_conflict")
 	}
 	next, no := readBody(p, 4000)
 	if no != nil {

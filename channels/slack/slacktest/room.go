@@ -42,6 +42,8 @@ type Message struct {
 	Files    []File
 	Mrkdwn   bool
 	Edits    int
+	// Streaming says that it still grows; Streamed that it ever did.
+	Streaming, Streamed bool
 	// Fields are further fields of the message, as in the API.
 	Fields map[string]any
 }
@@ -237,6 +239,12 @@ func (s *Server) json(r *room, m *Message) map[string]any {
 	}
 	if len(m.Blocks) > 0 {
 		out["blocks"] = m.Blocks
+	}
+	if m.Streamed {
+		out["streaming_state"] = map[bool]string{true: "in_progress", false: "completed"}[m.Streaming]
+	}
+	if m.Edits > 0 && m.User == BotUser {
+		out["edited"] = map[string]any{"user": BotUser, "ts": m.TS}
 	}
 	if len(m.Files) > 0 {
 		var list []any

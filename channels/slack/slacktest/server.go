@@ -49,6 +49,10 @@ type Config struct {
 	EventsURL    string
 	EventsClient *http.Client
 	Retries      []time.Duration
+	// NoStreams refuses chat.startStream, as a workspace without it would.
+	NoStreams bool
+	// Tiers holds the methods that change messages to the limits that are documented for them.
+	Tiers bool
 	// NoStatus refuses assistant.threads.setStatus, as for an app that is no assistant.
 	NoStatus bool
 }
