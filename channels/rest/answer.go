@@ -81,11 +81,7 @@ func (c *call) answered(s turn.Settling) (answered, error) {
 	if s.Resumed == "" {
 		return out, nil
 	}
-	run, err := c.a.c.Turns.RunByID(c.ctx, s.Resumed)
-	if err != nil {
-		return out, err
-	}
-	v, err := c.view(run)
+	v, err := c.view(s.Run)
 	out.Request = &v
 	return out, err
 }

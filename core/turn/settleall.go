@@ -16,6 +16,8 @@ type Settling struct {
 	Now bool
 	// Resumed is the open run of its conversation where settling made it runnable, "" while it waits on others.
 	Resumed core.RunID
+	// Run is that run as it was made runnable, so that whoever tells of it need not read it again.
+	Run core.Run
 }
 
 // Unsettled is the refusal of one of several settlements. Done are those before it that took effect: none,
@@ -157,7 +159,7 @@ func (a *act) report(g group, out []Settling) error {
 		}
 		out[i].Input = in
 		if out[i].Now && a.run != nil && a.run.Status == core.RunRunning && in.State.Settled() {
-			out[i].Resumed = a.run.ID
+			out[i].Resumed, out[i].Run = a.run.ID, *a.run
 		}
 	}
 	return nil

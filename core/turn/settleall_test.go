@@ -42,7 +42,7 @@ func TestSettleAllOfMixedPersons(t *testing.T) {
 			role  string
 		}{{in[2].ID, core.InputAccepted, ana, "asker"}, {in[1].ID, core.InputDeclined, ben, "approver"}, {in[0].ID, core.InputAccepted, ana, "asker"}} {
 			got := done[i]
-			if got.Input.ID != want.id || got.Input.State != want.state || got.Input.Settled.By != want.by || got.Input.Settled.Role != want.role || !got.Now || got.Resumed != in[0].Run {
+			if got.Input.ID != want.id || got.Input.State != want.state || got.Input.Settled.By != want.by || got.Input.Settled.Role != want.role || !got.Now || got.Resumed != in[0].Run || got.Run.ID != got.Resumed || got.Run.Status != core.RunRunning {
 				t.Errorf("settling %d is %+v", i, got)
 			}
 		}
