@@ -1,97 +1,21 @@
 package telegram
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
-	"parley/core"
-	"parley/core/model"
-	"parley/core/tool/askuser"
-	"parley/core/tool/schema"
-	"parley/core/turn"
-	"parley/parse"
-	"parley/store/bolt"
 )
 
-// slowly is a model that writes a word every half second: first a reply that asks, then one that ends.
-type slowly struct{}
-
-func (slowly) Generate(context.Context, model.Request) (model.Response, error) {
-	return model.Response{}, fmt.Errorf("not asked for a stream")
-}
-
-func (slowly) Stream(ctx context.Context, r model.Request, text func(string)) (model.Response, error) {
-	out := model.Response{Text: "There are **two ways** to go on from here", Stop: model.StopTools, Calls: []model.Call{{
-		ID: "c1", Name: "ask_user", Arguments: json.RawMessage(`{"questions":[{"prompt":"Which way?","options":[{"label":"left"},{"label":"right"}]}]}`),
-	}}}
-	if last := r.Messages[len(r.Messages)-1]; last.Result != nil {
-		out = model.Response{Text: "So it is. I went there and came back", Stop: model.StopEnd}
-	}
-	words := strings.SplitAfter(out.Text, " ")
-	for i := range words {
-		text(strings.Join(words[:i+1], ""))
-		select {
-		case <-time.After(500 * time.Millisecond):
-		case <-ctx.Done():
-			return model.Response{}, ctx.Err()
-		}
-	}
-	return out, nil
-}
-
-// serve runs the engine and the hub over the rig's adapter, which streams, until the test ends.
+// serve runs the program over the rig's adapter, which streams, until the test ends.
 func (r *rig) serve() {
-	store, err := bolt.Open(filepath.Join(r.t.TempDir(), "p.db"), bolt.Options{Clock: time.Now})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	agent := &turn.Agent{ID: "ops", Name: "Ops", Model: slowly{}, AskUser: true, Human: core.DefaultHumanInput(), Lang: "en"}
-	var ids atomic.Int64
-	engine, err := turn.New(turn.Config{
-		Store:   store,
-		Agents:  func(id core.AgentID) (*turn.Agent, bool) { return agent, id == "ops" },
-		NewID:   func() string { return fmt.Sprintf("%016d", ids.Add(1)) },
-		Streams: func(channel string) bool { return channel == "tg" },
-		Deps: turn.Deps{
-			Read:     channels.NewReader(channels.ReaderConfig{Adapter: func(string) channels.Adapter { return r.a }}),
-			Prepare:  schema.Prepare,
-			AskSpecs: askuser.Specs,
-			ParseAsk: func(name string, args json.RawMessage) (string, []core.Question, []string) {
-				return askuser.Parse(name, args, parse.Fold)
-			},
-		},
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	hub, err := channels.NewHub(channels.Config{Turns: engine, Now: time.Now, Channels: []channels.Channel{
-		{Adapter: r.a, Access: channels.Access{Public: true}, Streams: true},
-	}})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var all sync.WaitGroup
-	all.Go(func() { _ = engine.Run(ctx) })
-	all.Go(func() { _ = hub.Run(ctx) })
-	r.t.Cleanup(func() {
-		cancel()
-		all.Wait()
-		if err := store.Close(); err != nil {
-			r.t.Error(err)
-		}
-	})
-	synctest.Wait()
+	stage := channeltest.NewStage(r.t)
+	r.t.Cleanup(stage.Stop)
+	stage.Start(r.a)
 }
 
 func textsOf(sent []telegramtest.Message) string {
@@ -106,7 +30,7 @@ func textsOf(sent []telegramtest.Message) string {
 // and what is said there answers the prompt.
 func TestReplyIsStreamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newRig(t, noDrafts)
 		r.serve()
 		r.srv.Say(ana, dm, "go")
 		after(2 * time.Second)
@@ -140,7 +64,7 @@ func TestReplyIsStreamed(t *testing.T) {
 // The message that grew was deleted: the reply is sent whole.
 func TestStreamedReplyIsDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		r := newRig(t)
+		r := newRig(t, noDrafts)
 		r.serve()
 		r.srv.Say(ana, dm, "go")
 		after(2 * time.Second)
@@ -149,6 +73,127 @@ func TestStreamedReplyIsDeleted(t *testing.T) {
 		sent := r.srv.Sent(dm)
 		if len(sent) != 2 || sent[0].Text != "There are two ways to go on from here" || !strings.Contains(sent[1].Text, "Which way?") {
 			t.Errorf("the chat shows:\n%s", textsOf(sent))
+		}
+	})
+}
+
+func noDrafts(s *telegramtest.Config, _ *Config) { s.NoDrafts = true }
+
+// stream is a chat of Telegram where replies are streamed.
+type stream struct {
+	*rig
+	at telegramtest.Where
+}
+
+func (s *stream) Adapter() channels.Adapter {
+	s.a = mustNew(s.t, s.cfg)
+	return s.a
+}
+
+func (s *stream) Say(text string) {
+	if s.at != dm {
+		text = "@relay_bot " + text
+	}
+	s.srv.Say(ana, s.at, text)
+	synctest.Wait()
+}
+
+func (s *stream) Shown() (out []string) {
+	for _, m := range s.srv.Sent(s.at) {
+		out = append(out, m.Text)
+	}
+	return out
+}
+
+func (s *stream) Whole(shown, words string) bool { return shown == strings.ReplaceAll(words, "**", "") }
+
+// In a direct chat a reply is drafted; in a group, and where the server knows no drafts, it is edited. Either way
+// it ends in one message, whenever the program is stopped.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	agent := func(_ *telegramtest.Config, c *Config) { c.Agent = channeltest.Agent }
+	for name, open := range map[string]func(t *testing.T) channeltest.Streamer{
+		"draft":   func(t *testing.T) channeltest.Streamer { return &stream{newRig(t, agent), dm} },
+		"by edit": func(t *testing.T) channeltest.Streamer { return &stream{newRig(t, agent, noDrafts), dm} },
+		"group": func(t *testing.T) channeltest.Streamer {
+			r := newRig(t, agent, hearsAll)
+			return &stream{r, r.srv.Supergroup(-1001)}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { channeltest.Streams(t, open) })
+	}
+}
+
+// A draft is seen while the reply is written, and gone with the message that it becomes.
+func TestReplyIsDrafted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		r.serve()
+		r.srv.Say(ana, dm, "go")
+		after(2 * time.Second)
+		d, ok := r.srv.Draft(dm)
+		if !ok || !strings.HasPrefix(d.Text, "There are") || !strings.HasSuffix(d.Text, " …") || len(r.srv.Sent(dm)) != 0 {
+			t.Fatalf("after 2 s the draft is %+v, and the chat shows %q", d, textsOf(r.srv.Sent(dm)))
+		}
+		after(10 * time.Second)
+		sent := r.srv.Sent(dm)
+		if _, ok := r.srv.Draft(dm); ok || len(sent) != 2 || sent[0].Text != "There are two ways to go on from here" || sent[0].Edits != 0 {
+			t.Errorf("a draft stands: %v; the chat shows %q", ok, textsOf(sent))
+		}
+		calls := r.srv.Calls("sendMessageDraft")
+		if n := len(calls); n < 3 || n > 5 {
+			t.Errorf("%d drafts for a reply of 4.5 s", n)
+		}
+		for _, c := range calls {
+			if c.Params["draft_id"] != calls[0].Params["draft_id"] || c.Status != 200 {
+				t.Errorf("drawn with %v: %d", c.Params, c.Status)
+			}
+		}
+	})
+}
+
+// Whatever fails, the chat ends with one message of all the words.
+func TestADraftThatFails(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]telegramtest.Fault{
+		"refused":      {Status: 400, Description: "Bad Request: drafts are not allowed", Times: 99},
+		"blocked":      {Status: 403, Description: telegramtest.Blocked},
+		"too many":     {Status: 429, RetryAfter: 2},
+		"down":         {Status: 502, Body: "<html>", Times: 99},
+		"broken":       {Reset: true, Applied: true, Times: 2},
+		"not answered": {Hang: true, Applied: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				r.serve()
+				r.srv.Fail("sendMessageDraft", f)
+				r.srv.Say(ana, dm, "go")
+				after(time.Minute)
+				sent := r.srv.Sent(dm)
+				if len(sent) != 2 || sent[0].Text != "There are two ways to go on from here" || !strings.Contains(sent[1].Text, channeltest.StageAsks) {
+					t.Errorf("the chat shows %q", textsOf(sent))
+				}
+			})
+		})
+	}
+}
+
+func TestDelete(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		sent := r.send(dm, part("x"))
+		for range 2 { // twice is no failure
+			if err := r.a.Delete(t.Context(), to(dm), sent.Message); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := r.srv.Sent(dm); len(got) != 0 {
+			t.Errorf("the chat shows %q", textsOf(got))
+		}
+		said := r.srv.Say(ana, r.srv.Supergroup(-1001), "theirs")
+		if err := r.a.Delete(t.Context(), to(dm), messageID(-1001, said)); err == nil {
+			t.Error("a person's message was deleted")
 		}
 	})
 }

@@ -46,6 +46,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/channels"
@@ -105,6 +106,8 @@ type Adapter struct {
 	pace    *channels.Pacer
 	gate    gate
 	hinted  sync.Map // chat id to true: told that anonymity is in the way
+	// noDrafts says that the server does not know sendMessageDraft.
+	noDrafts atomic.Bool
 
 	mu    sync.Mutex
 	me    self

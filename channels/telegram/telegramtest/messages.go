@@ -70,6 +70,9 @@ func (s *Server) say(p params, m *Message) (any, *refusal) {
 	m.From, m.ReplyTo = s.Bot(), to
 	s.post(r, m)
 	r.botLast = true
+	if r.draft != nil && r.draft.Where == m.Where {
+		r.draft = nil
+	}
 	return s.json(r, m), nil
 }
 

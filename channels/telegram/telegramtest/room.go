@@ -72,6 +72,7 @@ type room struct {
 	movedTo  int64
 	botLast  bool // the bot was the last bot to speak
 	typing   int
+	draft    *Draft
 }
 
 func (r *room) json() map[string]any {

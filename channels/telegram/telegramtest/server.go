@@ -31,6 +31,8 @@ import (
 type Config struct {
 	Token    string // "": DefaultToken
 	Username string // "": "relay_bot"
+	// NoDrafts makes it a server that does not know sendMessageDraft.
+	NoDrafts bool
 	// HearsAll turns privacy mode off.
 	HearsAll bool
 	Now      func() time.Time // nil: the system's
@@ -259,6 +261,10 @@ func (s *Server) call(ctx context.Context, method string, p params) (any, *refus
 		return s.edit(method, p)
 	case "answerCallbackQuery":
 		return s.answerPress(p)
+	case "deleteMessage":
+		return s.deleteMessage(p)
+	case "sendMessageDraft":
+		return s.sendDraft(p)
 	case "getFile":
 		return s.getFile(p)
 	case "sendChatAction":
