@@ -92,16 +92,32 @@ func (c *call) view(run core.Run) (runView, error) {
 	if err != nil {
 		return runView{}, err
 	}
-	if run.Parent != "" { // its own alone
-		var own []core.Input
-		for _, in := range all {
-			if in.Run == run.ID {
-				own = append(own, in)
-			}
-		}
-		all = own
+	if run.Parent == "" {
+		return viewRun(run, all), nil
 	}
-	return viewRun(run, all), nil
+	var own []core.Input // and those of the runs below it
+	for _, in := range all {
+		is, err := c.isBelow(in.Run, run.ID)
+		if err != nil {
+			return runView{}, err
+		}
+		if is {
+			own = append(own, in)
+		}
+	}
+	return viewRun(run, own), nil
+}
+
+// isBelow reports whether a run is another one or works for it.
+func (c *call) isBelow(id, above core.RunID) (bool, error) {
+	for id != above && id != "" {
+		run, err := c.a.c.Turns.RunByID(c.ctx, id)
+		if err != nil {
+			return false, err
+		}
+		id = run.Parent
+	}
+	return id == above, nil
 }
 
 func (c *call) getRun() (reply, error) {
