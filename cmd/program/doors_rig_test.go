@@ -28,6 +28,7 @@ type house struct {
 	log     *text // everything above debug, as JSON
 	env     map[string]string
 	client  *http.Client
+	changes []func(*Config)
 	stop    func()
 }
 
@@ -53,10 +54,10 @@ func tokenOf(name string) string { return "the-token-of-" + name }
 
 // newHouse starts the program of a configuration, to which the store and the address are added. tokens are
 // those of the API, by name, without their secrets.
-func newHouse(t testing.TB, doc map[string]any, tokens map[string]map[string]any) *house {
+func newHouse(t testing.TB, doc map[string]any, tokens map[string]map[string]any, changes ...func(*Config)) *house {
 	t.Helper()
 	h := &house{t: t, doc: maps.Clone(doc), dir: t.TempDir(), address: freeAddress(t), log: &text{}, env: map[string]string{}}
-	h.client = &http.Client{Transport: &http.Transport{}}
+	h.client, h.changes = &http.Client{Transport: &http.Transport{}}, changes
 	var list []any
 	for name, k := range tokens {
 		k = maps.Clone(k)
@@ -79,6 +80,9 @@ func (h *house) start() {
 	if len(problems) > 0 {
 		h.t.Fatalf("the configuration: %+v", problems)
 	}
+	for _, change := range h.changes {
+		change(cfg)
+	}
 	h.app, err = newApp(cfg, slog.New(slog.NewJSONHandler(h.log, nil)))
 	mustBe(h.t, err)
 	mustBe(h.t, h.app.addChannels())
@@ -92,8 +96,8 @@ func (h *house) start() {
 			h.t.Errorf("the program ended: %v", err)
 		}
 	}
-	h.eventually("it is ready", func() bool {
-		resp, err := h.client.Get("http://" + h.address + "/readyz")
+	h.eventually("it listens", func() bool {
+		resp, err := h.client.Get("http://" + h.address + "/healthz")
 		if err != nil {
 			return false
 		}
