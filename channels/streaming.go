@@ -203,7 +203,8 @@ func (d *delivery) grow(ctx context.Context, s *streamed, p turn.Partial) (err e
 func (d *delivery) failed(s *streamed, err error) {
 	var se *SendError
 	known := errors.As(err, &se)
-	unsure := s.message == "" && s.way != asDraft && (!known || se.Unsure)
+	// A platform that knows keys may not call unsure what a repetition would find.
+	unsure := s.message == "" && s.way != asDraft && (!known || se.Unsure || d.keyed() && !se.Permanent && !se.Refused && se.After == 0)
 	s.doubt = s.doubt || unsure && d.keyed()
 	if known && se.After > 0 && !unsure {
 		s.next = d.now().Add(max(se.After, s.every)) // it is too much just now, which is no failure

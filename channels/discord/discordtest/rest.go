@@ -27,6 +27,7 @@ const (
 	RouteHistory     = "GET channels/:id/messages"
 	RouteMessage     = "GET channels/:id/messages/:id"
 	RouteEdit        = "PATCH channels/:id/messages/:id"
+	RouteDelete      = "DELETE channels/:id/messages/:id"
 	RouteTyping      = "POST channels/:id/typing"
 	RouteThreadMe    = "GET channels/:id/thread-members/@me"
 	RouteRoles       = "GET guilds/:id/roles"
@@ -205,6 +206,8 @@ func (s *Server) channelCall(k *restCall) (any, *refusal) {
 		return s.past(c, m), nil
 	case RouteSend:
 		return s.create(c, k)
+	case RouteDelete:
+		return nil, c.remove(k.ids[1])
 	case RouteEdit:
 		return s.change(c, k)
 	}
@@ -226,6 +229,19 @@ func (s *Server) history(c *channel, k *restCall) any {
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// remove deletes a message of the bot.
+func (c *channel) remove(id ID) *refusal {
+	m := c.find(id)
+	switch {
+	case m == nil:
+		return gone(10008, "Message")
+	case m.From.ID != BotID:
+		return &refusal{Status: 403, Code: 50013, Text: "Missing Permissions"}
+	}
+	c.messages = slices.DeleteFunc(c.messages, func(o *Message) bool { return o == m })
+	return nil
 }
 
 // past is a message as it is told later, without what a gateway event adds.
