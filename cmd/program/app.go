@@ -123,7 +123,7 @@ func (a *app) run(ctx context.Context) error {
 		return err
 	}
 	hub, err := channels.NewHub(channels.Config{
-		Turns: a.engine, Channels: a.channels, Now: a.now, Log: a.log, Grace: sendGrace, Observer: counts,
+		Turns: a.engine, Channels: a.channels, Now: a.now, Log: a.log, Grace: sendGrace, Observer: counts, Memory: a.store,
 	})
 	if err != nil {
 		return err
