@@ -38,6 +38,12 @@ func newSite(t *testing.T) *site {
 func (s *site) start() {
 	s.t.Helper()
 	s.serve = start(s.t, "serve", "--config", s.config)
+	s.ready()
+}
+
+// ready waits until the program answers.
+func (s *site) ready() {
+	s.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	late := time.NewTimer(patience)
