@@ -14,6 +14,7 @@ import (
 
 	"parley/channels"
 	"parley/channels/metrics"
+	"parley/channels/webhook"
 	"parley/core"
 	"parley/core/tool/mcp"
 	"parley/core/turn"
@@ -43,6 +44,8 @@ type app struct {
 	hub *channels.Hub
 	// servers are the MCP servers whose tools the agents have.
 	servers []*mcp.Source
+	// told are the webhooks, nil for none; there once the app runs.
+	told *webhook.Hooks
 	// put are the agents that were defined by the API.
 	put *putAgents
 	// traces sends spans away; nil where no collector is configured.
@@ -96,11 +99,20 @@ func newApp(cfg *Config, log *slog.Logger) (*app, error) {
 		Silent:    silent,
 		Streams:   cfg.streams,
 		Retention: time.Duration(cfg.Store.RetentionDays) * 24 * time.Hour,
+		Unread:    a.unread,
 	})
 	if err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	return a, nil
+}
+
+// unread is when the oldest thing happened that a webhook is still to be told of.
+func (a *app) unread(ctx context.Context) (time.Time, error) {
+	if a.told == nil {
+		return time.Time{}, nil
+	}
+	return a.told.Unread(ctx)
 }
 
 // readFile reads a file that a person sent. Only a model request asks for it, and so only a running app.
@@ -133,6 +145,7 @@ func (a *app) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.told = hooks // before the engine works
 	server, err := a.listen(hub, counts)
 	if err != nil {
 		return err

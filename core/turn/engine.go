@@ -37,6 +37,9 @@ type Config struct {
 	Tracer trace.Tracer
 	// Retention is how long ended runs and the log are kept; 0 is for ever.
 	Retention time.Duration
+	// Unread, if set, is when the oldest thing happened that somebody is still to be told of and has not read:
+	// nothing from then on is removed. Zero: everything was read.
+	Unread func(context.Context) (time.Time, error)
 	// Parallel bounds how many runs are advanced at once; 256 if 0.
 	Parallel int
 }
@@ -51,6 +54,7 @@ type Engine struct {
 	ttl     time.Duration
 	grace   time.Duration
 	keep    time.Duration
+	unread  func(context.Context) (time.Time, error)
 	silent  func(string) bool
 	streams func(string) bool
 	slots   chan struct{}
@@ -84,7 +88,7 @@ func New(c Config) (*Engine, error) {
 	}
 	e := &Engine{
 		store: c.Store, agents: c.Agents, deps: c.Deps, newID: c.NewID, log: c.Log,
-		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile, tracer: c.Tracer,
+		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, unread: c.Unread, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile, tracer: c.Tracer,
 		cuts:     map[core.ConversationID][]*cut{},
 		working:  map[core.ConversationID]int{},
 		glances:  map[string][]core.Out{},

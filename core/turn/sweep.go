@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"parley/core"
@@ -59,7 +60,7 @@ func (e *Engine) expire(ctx context.Context) error {
 func (e *Engine) pruneLoop(ctx context.Context) {
 	const every, batch = time.Hour, 200
 	for {
-		n, err := e.store.Prune(ctx, e.store.Now().Add(-e.keep), batch)
+		n, err := e.prune(ctx, batch)
 		if err != nil && ctx.Err() == nil {
 			e.log.Error("remove what is older than the retention", "err", err)
 		}
@@ -75,4 +76,19 @@ func (e *Engine) pruneLoop(ctx context.Context) {
 		case <-timer.C:
 		}
 	}
+}
+
+// prune removes what is older than the retention and was told to everybody.
+func (e *Engine) prune(ctx context.Context, batch int) (int, error) {
+	before := e.store.Now().Add(-e.keep)
+	if e.unread != nil {
+		at, err := e.unread(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("find what is not told yet: %w", err)
+		}
+		if !at.IsZero() && at.Before(before) {
+			before = at
+		}
+	}
+	return e.store.Prune(ctx, before, batch)
 }

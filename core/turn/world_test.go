@@ -54,6 +54,7 @@ type world struct {
 	found    core.Place // where a person is, whom a conversation's place names
 	readFile func(context.Context, core.Message, core.File) ([]byte, error)
 	tracer   trace.Tracer
+	unread   func(context.Context) (time.Time, error)
 }
 
 // fakeTool records each time it really runs.
@@ -156,7 +157,7 @@ func (w *world) start() {
 
 func (w *world) run(store turn.Store) {
 	e, err := turn.New(turn.Config{
-		Store: store, Retention: w.keep, ReadFile: w.readFile, Tracer: w.tracer, Streams: func(channel string) bool { return w.streams && channel == home },
+		Store: store, Retention: w.keep, Unread: w.unread, ReadFile: w.readFile, Tracer: w.tracer, Streams: func(channel string) bool { return w.streams && channel == home },
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			if a, ok := w.agents[id]; ok {
 				return a, true
