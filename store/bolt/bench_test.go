@@ -1,12 +1,14 @@
 package bolt
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,11 +107,18 @@ func large(b *testing.B, path string, n int) (bytes int64) {
 	return bytes
 }
 
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+// ask asks what an engine asks as it starts.
+func ask(ctx context.Context, s *Store) error {
+	_, err := s.Claim(ctx, time.Minute)
+	_, err2 := s.Overdue(ctx, 10)
+	_, err3 := s.NextDeadline(ctx)
+	_, _, err4 := s.Outbox(ctx, "tg", 10)
+	page, _, err5 := s.Inputs(ctx, turn.InputFilter{Responder: "telegram:42"})
+	err = errors.Join(err, err2, err3, err4, err5)
+	if err == nil && len(page) != 50 {
+		err = fmt.Errorf("a page of %d", len(page))
+	}
+	return err
 }
 
 // BenchmarkStart opens a file of many waiting turns and asks what an engine asks as it starts.
@@ -120,28 +129,74 @@ func BenchmarkStart(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before := heap()
 	for b.Loop() {
 		s, err := Open(path, Options{Clock: storetest.NewClock().Now})
 		if err != nil {
 			b.Fatal(err)
 		}
-		_, err = s.Claim(b.Context(), time.Minute)
-		_, err2 := s.Overdue(b.Context(), 10)
-		_, err3 := s.NextDeadline(b.Context())
-		_, _, err4 := s.Outbox(b.Context(), "tg", 10)
-		page, _, err5 := s.Inputs(b.Context(), turn.InputFilter{Responder: "telegram:42"})
-		if err := errors.Join(err, err2, err3, err4, err5); err != nil || len(page) != 50 {
-			b.Fatal(len(page), err)
-		}
-		b.ReportMetric(max(0, float64(heap()-before)/1e6), "heap-MB")
-		if err := s.Close(); err != nil {
+		if err := errors.Join(ask(b.Context(), s), s.Close()); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for name, kB := range resident(b, path) {
+		b.ReportMetric(kB/1000, name+"-MB")
 	}
 	b.ReportMetric(float64(bytes)/float64(*turns), "json-B/turn")
 	b.ReportMetric(float64(info.Size())/float64(*turns), "file-B/turn")
 	b.ReportMetric(float64(info.Size())/float64(bytes), "file/json")
+}
+
+// residentFile names the file that TestResident opens, in a process of its own.
+const residentFile = "PARLEY_TEST_RESIDENT"
+
+// resident opens the file in a new process that does what an engine does as it starts, and tells how much
+// memory that process has: all of it, and what is not pages of files.
+func resident(b *testing.B, path string) map[string]float64 {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	child := exec.CommandContext(b.Context(), self, "-test.run", "^TestResident$", "-test.v")
+	child.Env = append(os.Environ(), residentFile+"="+path)
+	said, err := child.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v: %s", err, said)
+	}
+	out := map[string]float64{}
+	for line := range strings.Lines(string(said)) {
+		var kB float64
+		for _, name := range []string{"VmRSS", "RssAnon"} {
+			if n, _ := fmt.Sscanf(line, name+": %f kB", &kB); n == 1 {
+				out[name] = kB
+			}
+		}
+	}
+	return out
+}
+
+// TestResident is the other process of BenchmarkStart.
+func TestResident(t *testing.T) {
+	path := os.Getenv(residentFile)
+	if path == "" {
+		t.Skip("run by BenchmarkStart")
+	}
+	s, err := Open(path, Options{Clock: storetest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if err := ask(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	fmt.Printf("%s\n", status)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // BenchmarkPage reads a page in the middle of many waiting inputs.
