@@ -104,7 +104,7 @@ func TestDownload(t *testing.T) {
 		"is too big without a word": {func(w http.ResponseWriter, _ *http.Request) { endless(w, 40) }, nil, channels.ErrFileTooBig, ""},
 		"gone":                      {http.NotFound, nil, channels.ErrFileGone, "404"},
 		"not ours":                  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403) }, nil, channels.ErrFileGone, "403"},
-		"elsewhere":                 {http.RedirectHandler("http://elsewhere.test/"+secret, 302).ServeHTTP, nil, channels.ErrFileGone, "redirect"},
+		"elsewhere":                 {http.RedirectHandler("http://elsewhere.test/"+secret, http.StatusFound).ServeHTTP, nil, channels.ErrFileGone, "redirect"},
 		"down":                      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, nil, nil, "503"},
 		"broken":                    {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, nil, "EOF"},
 		"a page":                    {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }, nil, channels.ErrFileGone, "a page"},

@@ -13,6 +13,7 @@ import (
 
 	"parley/channels/channeltest"
 	"parley/channels/discord/discordtest"
+	"parley/core"
 	"parley/render"
 )
 
@@ -38,7 +39,7 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				r.start()
 				f.Times = 4
 				for _, route := range []string{
-					discordtest.RouteSend, discordtest.RouteEdit, discordtest.RouteTyping, discordtest.RouteRespond, discordtest.RouteFollowUp, discordtest.RouteHistory,
+					discordtest.RouteSend, discordtest.RouteEdit, discordtest.RouteTyping, discordtest.RouteDelete, discordtest.RouteMessage, discordtest.RouteRespond, discordtest.RouteFollowUp, discordtest.RouteHistory,
 					discordtest.RouteGatewayBot, discordtest.RouteMe, discordtest.RouteApplication, discordtest.RouteChannel, discordtest.RouteRoles,
 				} {
 					r.srv.Fail(route, f)
@@ -51,6 +52,9 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				seen.WriteString(printed(err))
 				seen.WriteString(printed(r.a.Edit(ctx, to(r.dm), "42:1", part("x"))))
 				seen.WriteString(printed(r.a.Typing(ctx, to(r.dm))))
+				seen.WriteString(printed(r.a.Delete(ctx, to(r.dm), "42:1")))
+				_, err = r.a.ReadFile(ctx, core.Message{ID: "42:1"}, core.File{Ref: "1"})
+				seen.WriteString(printed(err))
 				seen.WriteString(printed(r.a.Check(ctx)))
 				for range 3 {
 					r.srv.PressID(ana, r.dm, 99, "i1:0:yes")

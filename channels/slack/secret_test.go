@@ -11,6 +11,7 @@ import (
 
 	"parley/channels/channeltest"
 	"parley/channels/slack/slacktest"
+	"parley/core"
 	"parley/render"
 )
 
@@ -40,6 +41,7 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				methods := []string{
 					"chat.postMessage", "chat.update", "chat.postEphemeral", "conversations.history", "conversations.info", "users.info",
 					"files.getUploadURLExternal", "files.completeUploadExternal", "assistant.threads.setStatus", "apps.connections.open",
+					"chat.startStream", "chat.appendStream", "chat.delete", "files.info",
 				}
 				for _, m := range methods {
 					r.srv.Fail(m, f)
@@ -54,6 +56,12 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				}
 				see(r.a.Edit(ctx, to(dm), messageID(dm.Channel, ts), part))
 				see(r.a.Typing(ctx, to(dm)))
+				see(r.a.Delete(ctx, to(dm), messageID(dm.Channel, "1.000001")))
+				see(r.a.GrowStream(ctx, to(dm), messageID(dm.Channel, ts), "x "))
+				_, err := r.a.OpenStream(ctx, to(thread(dm, ts)), "x ")
+				see(err)
+				_, err = r.a.ReadFile(ctx, core.Message{}, core.File{Ref: "F0"})
+				see(err)
 				r.start()
 				r.srv.PressValue(ana, dm.Channel, ts, "in0001:0:approve")
 				r.srv.Say(ana, trio, slacktest.Mention("x"))

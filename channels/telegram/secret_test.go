@@ -14,6 +14,7 @@ import (
 	"parley/channels"
 	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
+	"parley/core"
 	"parley/render"
 )
 
@@ -37,7 +38,7 @@ func TestNoSecretsAnywhere(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				r := newRig(t)
 				f.Times = 3
-				for _, m := range []string{"getMe", "getWebhookInfo", "getUpdates", "setMyCommands", "sendMessage", "sendDocument", "editMessageText", "sendChatAction"} {
+				for _, m := range []string{"getMe", "getWebhookInfo", "getUpdates", "setMyCommands", "sendMessage", "sendDocument", "editMessageText", "sendChatAction", "sendMessageDraft", "deleteMessage", "getFile"} {
 					r.srv.Fail(m, f)
 				}
 				ctx := context.Background()
@@ -48,6 +49,10 @@ func TestNoSecretsAnywhere(t *testing.T) {
 				seen.WriteString(printed(err))
 				seen.WriteString(printed(r.a.Edit(ctx, to(dm), "42:1", part("x"))))
 				seen.WriteString(printed(r.a.Typing(ctx, to(dm))))
+				seen.WriteString(printed(r.a.Draft(ctx, to(dm), part("x"))))
+				seen.WriteString(printed(r.a.Delete(ctx, to(dm), "42:1")))
+				_, err = r.a.ReadFile(ctx, core.Message{}, core.File{Ref: "x"})
+				seen.WriteString(printed(err))
 				r.start()
 				after(5 * time.Minute)
 				seen.WriteString(printed(r.a.Ready()))
