@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -446,4 +447,20 @@ func TestEveryLengthOfArguments(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestClosingALongTail: names so long that the end of a prompt takes several parts are closed all the same.
+func TestClosingALongTail(t *testing.T) {
+	t.Parallel()
+	for _, d := range TestDialects() {
+		in := coretest.Input("approval")
+		in.Hash, in.Tool, in.Code, in.Of, in.Nth = strings.Repeat("*_", 400), strings.Repeat("*`", 400), "B7", 2, 1
+		in.Responders.Audience = slices.Repeat([]core.PersonID{"local:ana"}, 13)
+		v := view(d)
+		v.Names = func(core.PersonID) string { return strings.Repeat("*_", 900) }
+		ended := coretest.Ended(in, core.InputDeclined, &core.Answer{Action: core.ActionDecline})
+		if got := Closed(v, ended, nil); len(got) != len(Prompt(v, in)) {
+			t.Errorf("%s: %d parts replace %d", d.Name, len(got), len(Prompt(v, in)))
+		}
+	}
 }

@@ -60,11 +60,11 @@ func (w *writer) closing(in core.Input, a asking, last []block, split bool) []bl
 	if in.Kind != core.KindApproval {
 		return w.outcome(in, a)
 	}
-	last = last[:len(last)-len(a.tail)]
+	last = last[:max(0, len(last)-len(a.tail))] // a tail too long for a part stands in several
 	if split {
 		return last[min(1, len(last)):] // without "(continued)"
 	}
-	return last[len(a.head):]
+	return last[min(len(a.head), len(last)):]
 }
 
 // ended are the lines that say how an input ended.

@@ -50,5 +50,13 @@ func (s *sentences) turns(value string) bool {
 	return s.rtl && digits && others
 }
 
+// isolates counts what is set apart and goes on behind segs. A part that ends there ends it too, and the next begins it.
+func isolates(segs []seg) (open int) {
+	for _, s := range segs {
+		open += strings.Count(s.text, fsi) - strings.Count(s.text, pdi)
+	}
+	return max(open, 0)
+}
+
 // withoutIsolates is for text whose surroundings are not ours, such as a button's.
 var withoutIsolates = strings.NewReplacer(fsi, "", pdi, "")

@@ -54,6 +54,9 @@ func (d *drawing) block(b block) {
 	case para:
 		for i, s := range b.segs {
 			d.seg(s, i == 0)
+			if d.style == Mrkdwn && i+1 < len(b.segs) && shortcodeBegins.MatchString(s.text) && shortcodeEnds.MatchString(b.segs[i+1].text) {
+				d.marked(joiner) // a colon costs enough for it
+			}
 		}
 	case pre:
 		d.pre(b)

@@ -171,7 +171,7 @@ func (m *members) number(i int) int {
 	for end < len(m.s) && strings.IndexByte("0123456789+-.eE", m.s[end]) >= 0 {
 		end++
 	}
-	if strings.IndexAny(m.s[i:end], "0123456789") < 0 {
+	if !strings.ContainsAny(m.s[i:end], "0123456789") {
 		return i
 	}
 	return end

@@ -135,7 +135,7 @@ func pinging(s string) string {
 // lost its partner, or came from somebody else.
 func unisolated(s string) string {
 	for {
-		t := isolate.ReplaceAllStringFunc(s, func(m string) string { return strings.Repeat(joiner, 2) + m[3:len(m)-3] })
+		t := isolate.ReplaceAllStringFunc(s, func(m string) string { return joiner + m[3:len(m)-3] + joiner })
 		if t == s {
 			return s
 		}
@@ -204,7 +204,7 @@ func liveMarkdown(p Part) string {
 	if strings.Count(p.Text, "```")%2 != 0 {
 		return "unbalanced fence"
 	}
-	s := pair.ReplaceAllString(fences.ReplaceAllString(p.Text, ""), "x")
+	s := pair.ReplaceAllString(fences.ReplaceAllString(p.Text, ""), "·")
 	s = bareURL.ReplaceAllString(codeSpans.ReplaceAllString(s, ""), "")
 	s = ourBold.ReplaceAllString(s, "$2")
 	s = regexp.MustCompile(`(?m)^> `).ReplaceAllString(s, "")

@@ -161,7 +161,7 @@ func (w *writer) details(n NoteData) []block {
 	}
 	out := append(one(w.line("note.details", args{"tool": w.fullTool(in)})), w.arguments(in)...)
 	if in.Hash != "" {
-		out = append(out, w.line("hash", args{"hash": codeOf(in.Hash)}))
+		out = append(out, w.line("hash", args{"hash": codeOf(clip(in.Hash, 120))}))
 	}
 	if n.Input != nil && n.Input.Kind == core.KindApproval && n.Input.Pending() {
 		out = append(out, w.line("note.details.change", args{"edit": w.typed(w.w.Main.Edit + " " + firstArgument(in.Arguments) + "=…")}))

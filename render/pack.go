@@ -129,11 +129,12 @@ func (p *packing) addLine(b block) {
 				now = append(now, seg{s.kind, s.text[:n]})
 				s.text = s.text[n:]
 			}
+			open := isolates(now)
 			if len(now) > 0 {
-				p.put(line(now...))
+				p.put(line(appendSeg(now, seg{plain, strings.Repeat(pdi, open)})...))
 			}
 			p.open(p.head)
-			now, room = nil, p.room-1
+			now, room = appendSeg(nil, seg{plain, strings.Repeat(fsi, open)}), p.room-1-open
 		}
 	}
 	p.put(line(now...))

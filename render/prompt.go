@@ -174,7 +174,7 @@ func (w *writer) arguments(in core.Input) []block {
 func (w *writer) terms(in core.Input) []block {
 	out := w.code(in)
 	if in.Hash != "" {
-		out = append(out, w.line("hash", args{"hash": codeOf(in.Hash)}))
+		out = append(out, w.line("hash", args{"hash": codeOf(clip(in.Hash, 120))}))
 	}
 	if len(in.Responders.Audience) == 0 {
 		out = append(out, w.line("who.nobody", nil))

@@ -78,8 +78,12 @@ const (
 	mrkdwnMarks    = "*_~`:"
 )
 
-// shortcode is the name of an emoji, which would be shown in its place.
-var shortcode = regexp.MustCompile(`^:[\pL\pN_+'-]+:`)
+// shortcode is the name of an emoji, which would be shown in its place; its halves may stand in two values.
+var (
+	shortcode       = regexp.MustCompile(`^:[\pL\pN_+'-]+:`)
+	shortcodeBegins = regexp.MustCompile(`:[\pL\pN_+'-]*$`)
+	shortcodeEnds   = regexp.MustCompile(`^[\pL\pN_+'-]*:`)
+)
 
 var mrkdwnEntities = map[rune]string{'&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
@@ -224,7 +228,7 @@ func escapeMarkdown(s string, start bool) string {
 		}
 		if r >= '0' && r <= '9' {
 			digits = true
-		} else if r != ' ' && r != '\t' {
+		} else if !unicode.IsSpace(r) {
 			lead = false
 		}
 	}

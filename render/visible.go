@@ -63,7 +63,7 @@ var blank = &unicode.RangeTable{
 		{Lo: 0x180b, Hi: 0x180f, Stride: 1}, {Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0x3164, Hi: 0x3164, Stride: 1},
 		{Lo: 0xfe00, Hi: 0xfe0f, Stride: 1}, {Lo: 0xffa0, Hi: 0xffa0, Stride: 1},
 	},
-	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x16fe4, Hi: 0x16fe4, Stride: 1}, {Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, {Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
 // prefixed are the format characters that are seen: signs of Arabic, Syriac and Kaithi that stand with numbers.
