@@ -80,6 +80,9 @@ func (c *check) put(a AgentConfig) {
 			c.once(at.key("spec"), "want the address of the document, such as https://example.com/openapi.json: no file is read for a definition that is put")
 		}
 		c.literal(at.key("spec"), o.Spec)
+		if strings.HasSuffix(o.Spec, maskedQuery) {
+			c.once(at.key("spec"), "its query is masked: write the address, since there is none of a source with this name and path")
+		}
 		c.literal(at.key("baseURL"), o.BaseURL)
 	}
 }
@@ -145,6 +148,9 @@ func eachSecret(source map[string]any, f func(key string, values map[string]any)
 // addresses, so that no secret is sent anywhere else than before.
 func unmask(ps *problems, definition, before any) {
 	eachSource(definition, func(at Path, source map[string]any) {
+		if address, ok := source["spec"].(string); ok && strings.HasSuffix(address, maskedQuery) {
+			source["spec"] = specOf(before, source, address)
+		}
 		eachSecret(source, func(key string, values map[string]any) {
 			for name, v := range values {
 				if v != masked {
@@ -175,6 +181,21 @@ func secretOf(before any, source map[string]any, at Path, key, name string) (val
 	return value, ok
 }
 
+// maskedQuery stands for what follows the path of a document's address, which often is a key.
+const maskedQuery = "?" + masked
+
+// specOf is the address of the document of the same source, whose query was masked; address itself where there is none.
+func specOf(before any, source map[string]any, address string) (found string) {
+	found = address
+	eachSource(before, func(_ Path, old map[string]any) {
+		spec, _ := old["spec"].(string)
+		if path, _, query := strings.Cut(spec, "?"); query && path+maskedQuery == address && reflect.DeepEqual(old["name"], source["name"]) {
+			found = spec
+		}
+	})
+	return found
+}
+
 // mask is a copy of a parsed definition as an answer shows it.
 func mask(definition any) any {
 	out := clone(definition)
@@ -184,6 +205,11 @@ func mask(definition any) any {
 				values[name] = masked
 			}
 		})
+		if spec, ok := source["spec"].(string); ok {
+			if path, _, query := strings.Cut(spec, "?"); query {
+				source["spec"] = path + maskedQuery
+			}
+		}
 		if command, ok := source["command"].([]any); ok {
 			for i := 1; i < len(command); i++ {
 				command[i] = masked

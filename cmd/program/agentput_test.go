@@ -178,6 +178,7 @@ func TestPutAgentFields(t *testing.T) {
 		"locale":       {`{"model":"main","locale":"english please"}`, []string{"locale"}},
 		"policy":       {`{"model":"main","mcpServers":[{"name":"x","url":"https://e.example","approval":{"default":"sometimes"}}]}`, []string{"mcpServers[0].approval.default"}},
 		"private spec": {`{"model":"main","openapi":[{"name":"x","spec":"http://127.0.0.1:1/openapi.json"}]}`, []string{"openapi[0]"}},
+		"masked query": {`{"model":"main","openapi":[{"name":"x","spec":"https://e.example/a?***"}]}`, []string{"openapi[0].spec"}},
 		"reserved":     {`{"model":"main","mcpServers":[{"name":"agent","url":"https://e.example"}]}`, []string{"mcpServers[0]"}},
 		"no object":    {`[]`, nil}, "no JSON": {`{`, nil}, "null": {`null`, nil}, "deep": {strings.Repeat("[", 5000), nil}, "empty": {``, nil},
 		"a list where an object is": {`{"model":"main","mcpServers":{"a":1},"openapi":[1,null,{"name":[1],"headers":{"a":"***"}}]}`, nil},
@@ -205,6 +206,19 @@ func TestPutAgentSecretsStayWithTheirSource(t *testing.T) {
 	shop, other := newShopAPI(t), newShopAPI(t)
 	h := newPutHouse(t, shop.host(), other.host())
 	h.put("new", map[string]any{"model": "main", "openapi": []any{shop.source()}}, 201)
+	keyed := shop.source()
+	keyed["spec"] = shop.URL + "/openapi.json?key=of-the-document"
+	h.put("new", map[string]any{"model": "main", "openapi": []any{keyed}}, 200)
+	a := h.want(h.api("root", "GET", "/v1/agents/new", nil), 200)
+	if strings.Contains(a.body, "of-the-document") {
+		t.Errorf("the key of the document is shown: %s", a.body)
+	}
+	var shown definitionView
+	a.into(t, &shown)
+	h.put("new", shown.Definition, 200)
+	if again := h.want(h.api("root", "GET", "/v1/agents/new", nil), 200); again.body != a.body {
+		t.Errorf("%s became %s", a.body, again.body)
+	}
 	moved := shop.source()
 	moved["baseURL"], moved["headers"] = other.URL, map[string]any{"Authorization": "***"}
 	if a := h.put("new", map[string]any{"model": "main", "openapi": []any{moved}}, 400); len(a.Fields) != 1 || a.Fields[0].Field != "openapi[0].headers.Authorization" {

@@ -152,7 +152,7 @@ func (a *app) run(ctx context.Context) error {
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	parts := map[string]func(context.Context) error{"engine": a.work, "agents": a.put.run}
+	parts := map[string]func(context.Context) error{"engine": a.work, "agents": a.put.run, "log": a.tellStory}
 	if len(a.channels) > 0 {
 		parts["channels"] = hub.Run
 	}

@@ -19,6 +19,10 @@ import (
 // call sends the request of one operation once. verdict is what the policy says today: a call that needs
 // approval and carries none does not go out, whatever was decided about it before.
 func (s *Source) call(ctx *tool.Context, o *operation, verdict tool.Verdict, arguments json.RawMessage) (string, error) {
+	return s.told(s.send(ctx, o, verdict, arguments))
+}
+
+func (s *Source) send(ctx *tool.Context, o *operation, verdict tool.Verdict, arguments json.RawMessage) (string, error) {
 	if verdict.Need && ctx.Identity().Approval == nil {
 		return "", fmt.Errorf("%s was not called: it needs approval by now (%s): call it again", o.name, verdict.Rule)
 	}

@@ -64,6 +64,7 @@ type Source struct {
 	name     string
 	base     *url.URL
 	headers  map[string]string // by their canonical names
+	hide     *strings.Replacer
 	approval tool.Approval
 	client   *http.Client
 	digest   string
@@ -96,6 +97,7 @@ func load(ctx context.Context, c Config) (*Source, error) {
 	if err := s.setHeaders(c.Headers); err != nil {
 		return nil, err
 	}
+	s.hide = hider(s.headers)
 	if s.client == nil {
 		s.client = outbound.Client(outbound.Config{})
 	}
@@ -103,7 +105,7 @@ func load(ctx context.Context, c Config) (*Source, error) {
 	if data == nil {
 		var err error
 		if data, err = read(ctx, s.client, c.Spec); err != nil {
-			return nil, fmt.Errorf("read %s: %w", c.Spec, err)
+			return nil, fmt.Errorf("read %s: %w", shown(c.Spec), bare(err))
 		}
 	}
 	doc, err := parse(data)
