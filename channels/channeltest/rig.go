@@ -244,3 +244,20 @@ func Leak(s string, secrets ...string) string {
 	}
 	return ""
 }
+
+// FileFails fails the test unless a file is refused with that error, nil for any, and those words, in time and
+// without a secret in what is said or logged.
+func FileFails(t testing.TB, r channels.FileReader, m core.Message, want error, says string, log *Log, secrets ...string) {
+	t.Helper()
+	began := time.Now()
+	got, err := r.ReadFile(context.Background(), m, m.Files[0])
+	if err == nil || got != nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+		t.Errorf("%d bytes, %v, want %v that says %q", len(got), err, want, says)
+	}
+	if d := time.Since(began); d > channels.FileTimeout {
+		t.Errorf("it took %v", d)
+	}
+	if s := Leak(Printed(err)+log.String(), secrets...); s != "" {
+		t.Errorf("%s is told: %v", s, err)
+	}
+}

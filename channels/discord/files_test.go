@@ -3,14 +3,12 @@ package discord
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/discord/discordtest"
 	"parley/core"
 )
@@ -98,18 +96,7 @@ func TestReadFileFails(t *testing.T) {
 				if tt.breaks != nil {
 					tt.breaks(r, m)
 				}
-				began := time.Now()
-				got, err := r.a.ReadFile(t.Context(), m, m.Files[0])
-				synctest.Wait()
-				if err == nil || got != nil || tt.err != nil && !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.says) {
-					t.Errorf("%d bytes, %v", len(got), err)
-				}
-				if d := time.Since(began); d > channels.FileTimeout {
-					t.Errorf("it took %v", d)
-				}
-				if s := leak(printed(err) + r.log.String()); s != "" || strings.Contains(printed(err), "attachment-secret") {
-					t.Errorf("%s is told: %v", s, err)
-				}
+				channeltest.FileFails(t, r.a, m, tt.err, tt.says, r.log, r.srv.Token(), "attachment-secret")
 			})
 		})
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/slack/slacktest"
 	"parley/core"
 )
@@ -81,17 +81,7 @@ func TestReadFileFails(t *testing.T) {
 				if tt.ref != "" {
 					m.Files[0].Ref = tt.ref
 				}
-				began := time.Now()
-				got, err := r.a.ReadFile(t.Context(), m, m.Files[0])
-				if err == nil || got != nil || tt.err != nil && !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.says) {
-					t.Errorf("%d bytes, %v", len(got), err)
-				}
-				if d := time.Since(began); d > channels.FileTimeout {
-					t.Errorf("it took %v", d)
-				}
-				if s := leak(r.srv, printed(err)+r.log.String()); s != "" {
-					t.Errorf("%s is told: %v", s, err)
-				}
+				channeltest.FileFails(t, r.a, m, tt.err, tt.says, r.log, r.srv.Secrets()...)
 			})
 		})
 	}

@@ -3,13 +3,12 @@ package telegram
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"parley/channels"
+	"parley/channels/channeltest"
 	"parley/channels/telegram/telegramtest"
 	"parley/core"
 )
@@ -121,17 +120,7 @@ func TestReadFileFails(t *testing.T) {
 				if tt.breaks != nil {
 					tt.breaks(r, m)
 				}
-				began := time.Now()
-				got, err := r.a.ReadFile(t.Context(), m, m.Files[0])
-				if err == nil || got != nil || tt.err != nil && !errors.Is(err, tt.err) || !strings.Contains(err.Error(), tt.says) {
-					t.Errorf("%d bytes, %v", len(got), err)
-				}
-				if d := time.Since(began); d > channels.FileTimeout {
-					t.Errorf("it took %v", d)
-				}
-				if s := leak(r.a, printed(err)+r.log.String()); s != "" {
-					t.Errorf("%s is told: %v", s, err)
-				}
+				channeltest.FileFails(t, r.a, m, tt.err, tt.says, r.log, r.srv.Token(), r.srv.Token()[5:])
 			})
 		})
 	}
