@@ -109,7 +109,7 @@ func BenchmarkPage(b *testing.B) {
 	at := w.now()
 	for n := 0; n < *waitingInputs; {
 		var batch sync.WaitGroup
-		for range 256 {
+		for range 1024 {
 			r := storetest.Waiting(n, at.Add(time.Duration(n)))
 			n++
 			conv := core.NewConversation("ops", "chat", core.Place(fmt.Sprint(n)))

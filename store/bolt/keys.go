@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,8 +13,12 @@ import (
 // key is built part by part; parts sort as their values do.
 type key []byte
 
+// keyTail is how much room str leaves for what commonly follows: its end, and a number or a time.
+const keyTail = 1 + 8
+
 // str appends s so that it ends by itself and sorts as s does.
 func (k key) str(s string) key {
+	k = slices.Grow(k, len(s)+keyTail)
 	for _, c := range []byte(valid(s)) {
 		if c <= 1 {
 			k = append(k, 1)
