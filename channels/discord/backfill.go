@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -18,72 +19,75 @@ import (
 const (
 	pageSize = 100 // messages a call, the most that Discord gives
 	maxPages = 20
-	// fetchTries is how often a page is asked for before the gap is reported as such.
+	// fetchTries is how often a page is asked for before its channel has to wait.
 	fetchTries = 4
 )
 
-// heard is, by channel, the newest message that was handed in: where fetching begins after a gap.
-type heard struct {
-	mu sync.Mutex
-	m  map[snowflake]snowflake
-}
+var errTooMany = fmt.Errorf("discord: more than %d messages were missed", maxPages*pageSize)
 
-func (h *heard) mark(m *message) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.m == nil {
-		h.m = map[snowflake]snowflake{}
-	}
-	h.m[m.Channel] = max(h.m[m.Channel], m.ID)
-}
-
-func (h *heard) last(channel snowflake) snowflake {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.m[channel]
-}
-
-// backfill reads again what was said, while there was no session, in the conversations that wait for an
-// answer. What the store has seen already it knows.
-func (w *worker) backfill(ctx context.Context) {
+// waiting lists the channels where an input waits.
+func (w *worker) waiting(ctx context.Context) map[snowflake]core.ConversationID {
 	if w.a.waiting == nil {
-		return
+		return nil
 	}
 	list, err := w.a.waiting(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			w.log.Error("discord: messages sent while the bot was away may be missed: the waiting conversations could not be listed", "err", err)
-		}
-		return
+	if err != nil && ctx.Err() == nil {
+		w.log.Error("discord: answers given while the bot was away may be missed: the waiting conversations could not be listed", "err", err)
 	}
+	out := map[snowflake]core.ConversationID{}
 	for _, c := range list {
 		_, name, place := c.Parts()
-		id, err := parsePlace(place)
-		if name != w.a.name || err != nil {
-			continue
+		if id, err := parsePlace(place); err == nil && name == w.a.name {
+			out[id] = c
 		}
-		// In the conversation's lane: what comes live stands behind what was missed.
-		w.put(id.String(), func(context.Context) { w.catchUp(ctx, c, id) })
 	}
+	return out
 }
 
-// catchUp fetches one channel's gap.
-func (w *worker) catchUp(ctx context.Context, c core.ConversationID, id snowflake) {
-	from, err := w.from(ctx, c, id)
+// catchUp fetches what was said in a channel during a gap, before a message of it.
+func (w *worker) catchUp(ctx context.Context, g *gap, id, before snowflake) {
+	from, err := w.from(ctx, g, id)
 	if err == nil && from != 0 {
-		err = w.fetch(ctx, id, from)
+		from, err = w.fetch(ctx, id, from, before)
 	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		w.a.heard.paid(id)
+	case refuses(err):
+		w.a.heard.paid(id)
+		w.log.Warn("discord: messages sent while the bot was away may be missed: the channel does not let it read them", "at", id.String(), "err", err)
+	case errors.Is(err, errTooMany):
+		w.a.heard.paid(id)
 		w.log.Error("discord: messages sent while the bot was away may be missed; who wrote them can write them again",
-			"conversation", c, "after", from.time(), "err", err)
+			"at", id.String(), "after", from.time(), "err", err)
+	default:
+		if !w.a.heard.owe(id, from) {
+			w.log.Error("discord: messages sent while the bot was away could not be fetched; that is tried again",
+				"at", id.String(), "after", from.time(), "err", err)
+		}
 	}
 }
 
-// from is the message after which to fetch: the last that was handed in, else the oldest prompt that waits.
-// It is 0 where neither is known: then there is no answer to be missed.
-func (w *worker) from(ctx context.Context, c core.ConversationID, id snowflake) (snowflake, error) {
-	from := w.a.heard.last(id)
-	if from != 0 || w.a.inputs == nil {
+// refuses reports whether Discord does not let the bot look at a channel, now or later.
+func refuses(err error) bool {
+	e := isCall(err)
+	return e != nil && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusUnauthorized
+}
+
+// from is the message after which to fetch: the newest that was handed in, not too old where nothing waits. Where
+// the bot was never heard of before it is the oldest prompt that waits, 0 for none: there is nothing to be missed.
+func (w *worker) from(ctx context.Context, g *gap, id snowflake) (snowflake, error) {
+	c, waits := g.waits()[id]
+	since := g.from
+	if g.first {
+		since = 0
+	}
+	from := w.a.heard.after(id, since)
+	switch {
+	case !waits && from != 0:
+		return max(from, snowflakeOf(w.a.now().Add(-maxAge))), nil
+	case from != 0 || !waits || w.a.inputs == nil:
 		return from, nil
 	}
 	inputs, err := w.a.inputs(ctx, c)
@@ -100,27 +104,42 @@ func (w *worker) from(ctx context.Context, c core.ConversationID, id snowflake) 
 	return from, nil
 }
 
-// fetch reads a channel from a message on, and hands in what it finds in order.
-func (w *worker) fetch(ctx context.Context, id, from snowflake) error {
-	at, err := w.a.look(ctx, id)
-	if err != nil {
-		return err
+// fetch reads a channel between two messages, and hands in what it finds in order. It returns how far it came.
+func (w *worker) fetch(ctx context.Context, id, from, before snowflake) (snowflake, error) {
+	select {
+	case w.fetching <- struct{}{}:
+		defer func() { <-w.fetching }()
+	case <-ctx.Done():
+		return from, ctx.Err()
+	}
+	at, known := w.a.rooms.get(id)
+	if !known {
+		var err error
+		if at, err = w.a.look(ctx, id); err != nil || at.last != 0 && at.last <= from {
+			return from, err
+		}
 	}
 	for range maxPages {
 		page, err := w.page(ctx, id, from)
 		if err != nil {
-			return err
+			return from, err
 		}
 		for _, m := range w.inOrder(page) {
+			if m.ID >= before {
+				return from, nil
+			}
 			m.Channel, m.Guild = id, at.guild // which a channel's history leaves out
+			if !w.message(ctx, m) {
+				return from, fmt.Errorf("discord: hand in a missed message: %w", ctx.Err())
+			}
+			w.a.heard.raise(m)
 			from = max(from, m.ID)
-			w.message(ctx, m)
 		}
 		if len(page) < pageSize {
-			return nil
+			return from, nil
 		}
 	}
-	return fmt.Errorf("discord: more than %d messages were missed", maxPages*pageSize)
+	return from, errTooMany
 }
 
 // inOrder reads what a page holds, the oldest first: Discord gives the newest first.
@@ -148,7 +167,7 @@ func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.Raw
 			return page, nil
 		}
 		e := isCall(err)
-		if ctx.Err() != nil || e != nil && e.Status >= 400 && e.Status < 500 && e.Status != 429 {
+		if ctx.Err() != nil || refuses(err) || e != nil && e.Status == http.StatusUnauthorized {
 			return nil, err
 		}
 		d := rest.Pause()

@@ -78,6 +78,12 @@ type Config struct {
 	// Inputs lists the pending inputs of a conversation; its prompts say from where on to fetch when this
 	// process has heard nothing there yet. nil relies on what was heard.
 	Inputs func(ctx context.Context, c core.ConversationID) ([]core.Input, error)
+	// Memory keeps over a restart how far the bot has heard: what was said since, while it was away, is fetched.
+	// nil fetches after a restart only where an input waits.
+	Memory channels.Memory
+	// Chatted lists conversations in which people spoke with the bot before, at most limit, direct chats first: no
+	// server tells of those. nil lists none.
+	Chatted func(ctx context.Context, limit int) ([]core.ConversationID, error)
 	// Places are the channels that the configuration names, for Check.
 	Places []core.Place
 }
@@ -101,12 +107,14 @@ type Adapter struct {
 	now              func() time.Time
 	waiting          func(context.Context) ([]core.ConversationID, error)
 	inputs           func(context.Context, core.ConversationID) ([]core.Input, error)
+	memory           channels.Memory
+	chatted          func(context.Context, int) ([]core.ConversationID, error)
 	places           []core.Place
 	pace             *channels.Pacer
 	rooms            *rooms
 	names            names
 	chats            chats
-	heard            heard
+	heard            *hearing
 	doubts           doubts
 
 	mu    sync.Mutex
@@ -151,7 +159,8 @@ func New(cfg Config) (*Adapter, error) {
 	}
 	a := &Adapter{
 		name: cfg.Name, agent: cfg.Agent, gatewayURL: cfg.GatewayURL, dial: cfg.Dial, log: cfg.Log, now: cfg.Clock,
-		waiting: cfg.Waiting, inputs: cfg.Inputs, places: cfg.Places, ready: errNotYet, rooms: newRooms(),
+		waiting: cfg.Waiting, inputs: cfg.Inputs, memory: cfg.Memory, chatted: cfg.Chatted, places: cfg.Places,
+		ready: errNotYet, rooms: newRooms(), heard: newHearing(),
 	}
 	if a.log == nil {
 		a.log = slog.Default()
@@ -246,9 +255,18 @@ func (a *Adapter) NameOf(_ core.Place, who core.PersonID) string { return a.name
 // Run receives until ctx ends, and returns nil then.
 func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	defer a.setReady(errNotYet)
-	w := newWorker(a, sink, ctx)
-	err := a.listen(ctx, w)
-	w.wait(drainGrace)
+	err := a.recall(ctx)
+	if err == nil {
+		w := newWorker(a, sink, ctx)
+		tending, stop := context.WithCancel(ctx)
+		var tends sync.WaitGroup
+		tends.Go(func() { w.tend(tending) })
+		err = a.listen(ctx, w)
+		w.wait(drainGrace)
+		stop()
+		tends.Wait()
+		a.keepLate(ctx)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}

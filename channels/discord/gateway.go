@@ -259,6 +259,9 @@ func (l *listener) readyUp(data json.RawMessage) {
 		App     struct {
 			ID snowflake `json:"id"`
 		} `json:"application"`
+		Guilds []struct {
+			ID snowflake `json:"id"`
+		} `json:"guilds"`
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		l.a.log.Error("discord: READY could not be read", "err", err)
@@ -275,5 +278,9 @@ func (l *listener) readyUp(data json.RawMessage) {
 	l.a.names.learn(&r.User)
 	l.a.setReady(nil)
 	l.a.log.Info("discord: connected", "bot", r.User.ID, "username", r.User.Name)
-	l.w.began()
+	var guilds []snowflake
+	for _, g := range r.Guilds {
+		guilds = append(guilds, g.ID)
+	}
+	l.w.began(guilds)
 }

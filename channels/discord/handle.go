@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -24,22 +25,19 @@ type worker struct {
 	// run ends when the program does; the lanes live on for a grace.
 	run     context.Context
 	offered sync.Once
+	// gap is what the present session has to fetch, nil before the first.
+	gap      atomic.Pointer[gap]
+	fetching chan struct{} // holds one for each channel that is being fetched
 }
 
 func newWorker(a *Adapter, sink channels.Sink, ctx context.Context) *worker {
-	return &worker{lanes: newLanes(ctx, a.log), a: a, sink: sink, run: ctx}
+	return &worker{lanes: newLanes(ctx, a.log), a: a, sink: sink, run: ctx, fetching: make(chan struct{}, atOnce)}
 }
 
 // reader is how messages are read now.
 func (w *worker) reader() reader {
 	me, roles := w.a.self(), w.a.rooms.ourRoles()
 	return reader{me: me, ours: mentionsOf(me.user, roles), roles: roles, agent: w.a.agent, channel: w.a.name}
-}
-
-// began is called when a new session stands: what came before it must be fetched.
-func (w *worker) began() {
-	w.offered.Do(func() { w.put("commands", func(context.Context) { w.a.offerCommands(w.run) }) })
-	w.put("backfill", func(context.Context) { w.backfill(w.run) })
 }
 
 // hear takes one event. It runs in the gateway's reader and must not wait.
@@ -51,7 +49,9 @@ func (w *worker) hear(f frame) {
 			w.log.Error("discord: skipped a message that cannot be read", "seq", f.Seq, "err", err)
 			return
 		}
-		w.put(m.Channel.String(), func(ctx context.Context) { w.message(ctx, &m) })
+		w.ahead(&m)
+		w.a.heard.took(&m)
+		w.put(m.Channel.String(), func(ctx context.Context) { w.live(ctx, &m) })
 	case "INTERACTION_CREATE":
 		var i interaction
 		if err := json.Unmarshal(f.Data, &i); err != nil {
@@ -59,33 +59,61 @@ func (w *worker) hear(f frame) {
 			return
 		}
 		w.interaction(i)
-	default:
-		if err := w.a.rooms.hear(w.a.self().user, f.Type, f.Data); err != nil {
+	case "GUILD_CREATE":
+		var g guild
+		if err := json.Unmarshal(f.Data, &g); err != nil {
 			w.log.Warn("discord: skipped an event that cannot be read", "kind", f.Type, "seq", f.Seq, "err", err)
+			return
 		}
+		w.a.rooms.hearGuild(w.a.self().user, f.Type, g)
+		w.tells(g)
+	case "CHANNEL_CREATE", "THREAD_CREATE":
+		var c channel
+		if err := json.Unmarshal(f.Data, &c); err == nil && (f.Type == "CHANNEL_CREATE" || c.New) {
+			w.made(c.ID)
+		}
+		w.learn(f)
+	default:
+		w.learn(f)
 	}
 }
 
-// message hands one message in. Discord sends it once: where storing fails the Hub tells the person.
-func (w *worker) message(ctx context.Context, m *message) {
+// learn takes what an event says about where people speak.
+func (w *worker) learn(f frame) {
+	if err := w.a.rooms.hear(w.a.self().user, f.Type, f.Data); err != nil {
+		w.log.Warn("discord: skipped an event that cannot be read", "kind", f.Type, "seq", f.Seq, "err", err)
+	}
+}
+
+// live hands in what the gateway told. One over which it panics is not told again.
+func (w *worker) live(ctx context.Context, m *message) {
+	ok := true
+	defer func() { w.a.heard.gave(m, ok) }()
+	ok = w.message(ctx, m)
+}
+
+// message hands one message in, and reports false where the program ended before that was done. Discord sends it
+// once: where storing fails the Hub tells the person, and what they were told of is not fetched again.
+func (w *worker) message(ctx context.Context, m *message) (done bool) {
 	r := w.reader()
 	if why := r.refuse(m); why != "" {
 		w.log.Debug("discord: message not for the agent", "message", m.ID.String(), "why", why)
-		return
+		return true
 	}
 	in, why := r.message(m, w.room(ctx, m))
 	if in == nil {
 		w.log.Debug("discord: message not for the agent", "message", m.ID.String(), "why", why)
-		return
+		return true
 	}
 	w.a.names.learn(m.Author)
 	for _, u := range m.Mentions {
 		w.a.names.learn(&u)
 	}
-	if err := w.sink.Message(ctx, *in); err != nil {
+	err := w.sink.Message(ctx, *in)
+	if err != nil {
 		w.log.Error("discord: a message was not stored", "conversation", in.Conversation, "message", in.ID, "err", err)
 	}
-	w.a.heard.mark(m)
+	return err == nil || ctx.Err() == nil
 }
 
 // room is where a message stands. What the gateway did not tell is asked for, once.

@@ -18,6 +18,8 @@ type room struct {
 	ours, joined bool
 	// asked is when Discord was last asked about it in vain.
 	asked time.Time
+	// last is the newest message in it when Discord last told of the channel.
+	last snowflake
 }
 
 // rooms are the channels, threads and roles that the gateway has told of.
@@ -75,7 +77,7 @@ func (r *rooms) learn(me snowflake, c channel, guild snowflake) {
 		guild = c.Guild
 	}
 	r.change(c.ID, func(x *room) {
-		x.kind, x.guild = c.Type, guild
+		x.kind, x.guild, x.last = c.Type, guild, c.Last
 		if isThread(c.Type) && (set(c.Member) || me != 0 && c.Owner == me) {
 			x.ours, x.joined = true, true
 		}

@@ -39,6 +39,19 @@ func (s snowflake) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String(
 
 func (s snowflake) String() string { return strconv.FormatUint(uint64(s), 10) }
 
+// snowflakeOf is the least id of a time; 0 for one before Discord's.
+func snowflakeOf(t time.Time) snowflake {
+	return snowflake(max(t.UnixMilli()-discordEpoch, 0)) << 22
+}
+
+// minus is the id as of so long before.
+func (s snowflake) minus(d time.Duration) snowflake {
+	if back := snowflake(d.Milliseconds()) << 22; s > back {
+		return s - back
+	}
+	return 0
+}
+
 // time is when the id was made.
 func (s snowflake) time() time.Time {
 	return time.UnixMilli(int64(s>>22) + discordEpoch).UTC()
@@ -140,6 +153,8 @@ type channel struct {
 	Parent     snowflake       `json:"parent_id"`
 	Owner      snowflake       `json:"owner_id"`
 	Member     json.RawMessage `json:"member"` // ours, in a thread that we are part of
+	Last       snowflake       `json:"last_message_id"`
+	New        bool            `json:"newly_created"` // of a THREAD_CREATE
 	Overwrites []overwrite     `json:"permission_overwrites"`
 	Thread     struct {
 		Archived bool `json:"archived"`
@@ -154,7 +169,16 @@ const (
 	typeNewsThread   = 10
 	typeThread       = 11
 	typeHiddenThread = 12
+	typeCategory     = 4
+	typeDirectory    = 14
+	typeForum        = 15
+	typeMedia        = 16
 )
+
+// holdsMessages reports whether people write in a channel of that type; in a forum they write in its threads.
+func holdsMessages(kind int) bool {
+	return kind != typeCategory && kind != typeDirectory && kind != typeForum && kind != typeMedia
+}
 
 func isThread(kind int) bool { return kind >= typeNewsThread && kind <= typeHiddenThread }
 

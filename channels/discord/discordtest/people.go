@@ -96,7 +96,7 @@ func (s *Server) Delete(at, id ID) {
 // post puts a message into a channel and tells the sessions. s.mu is held.
 func (s *Server) post(c *channel, m *Message, heard bool) {
 	m.ID = s.next()
-	c.messages = append(c.messages, m)
+	c.messages, c.last = append(c.messages, m), m.ID
 	if heard {
 		s.tellMessage("MESSAGE_CREATE", c, m)
 	}

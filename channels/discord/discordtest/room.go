@@ -22,6 +22,7 @@ type channel struct {
 	joined            bool // the bot is in the thread
 	archived, locked  bool
 	denied            int // the code with which the bot is kept out
+	last              ID  // the newest message, also one that is deleted
 	hidden            string
 	typing            int
 	messages          []*Message
@@ -38,7 +39,7 @@ func (c *channel) find(id ID) *Message {
 }
 
 func (c *channel) json() map[string]any {
-	out := map[string]any{"id": c.id, "type": c.kind}
+	out := map[string]any{"id": c.id, "type": c.kind, "last_message_id": c.last}
 	if c.guild != 0 {
 		out["guild_id"] = c.guild
 		out["permission_overwrites"] = []any{}
@@ -146,7 +147,9 @@ func (s *Server) Thread(parent ID, joined bool) ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.open(&channel{kind: kindThread, guild: s.channels[parent].guild, parent: parent, joined: joined})
-	s.tell("THREAD_CREATE", c.json(), guildsIntent)
+	made := c.json()
+	made["newly_created"] = true
+	s.tell("THREAD_CREATE", made, guildsIntent)
 	return c.id
 }
 
@@ -232,7 +235,7 @@ func (s *Server) guildJSON(id ID) map[string]any {
 	rooms, threads := []any{}, []any{}
 	for _, c := range s.inOrder() {
 		switch {
-		case c.guild != id:
+		case c.guild != id, c.archived: // archived threads are not told
 		case c.kind == kindThread:
 			threads = append(threads, c.json())
 		default:
