@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func (f *deskFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.server, "server", "", "the address of a running Parley, such as http://127.0.0.1:8484")
 	cmd.Flags().StringVar(&f.token, "token", "", "a token of its configuration (default: the environment's PARLEY_TOKEN)")
 	cmd.Flags().StringVar(&f.config, "config", "", "the configuration file, where no server runs")
-	cmd.Flags().StringVar(&f.as, "as", "", "who you are: local:NAME; with --server anybody whom the token may speak for")
+	cmd.Flags().StringVar(&f.as, "as", "", "who you are: local:NAME; with --server a person as PLATFORM:ID: inbox lists what they may answer, answer answers for them")
 }
 
 // open returns the desk of the flags.
@@ -109,8 +110,8 @@ func (p *program) inboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox (--server URL | --config FILE --as local:NAME)",
 		Short: "List what waits for an answer",
-		Long: `Lists what waits: with --server everything that the token sees, with --config what waits for you, where
-no server runs. Answer with parley answer.`,
+		Long: `Lists what waits: with --server everything that the token sees, or with --as what that person may answer; with
+--config what waits for you, where no server runs. Answer with parley answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.inbox(cmd.Context(), f, agent) },
 	}
@@ -163,15 +164,77 @@ func (in waiting) String() string {
 		for _, o := range q.Options {
 			fmt.Fprintf(&b, " | %s", quoted(o.Label))
 		}
-		fmt.Fprintln(&b)
+		fmt.Fprintln(&b, how(q))
 	}
-	if len(in.Schema) > 0 {
-		fmt.Fprintf(&b, "    form %s\n", in.Schema)
-	}
+	b.WriteString(in.fields())
 	if in.URL != "" {
 		fmt.Fprintf(&b, "    open %s\n", quoted(in.URL))
 	}
 	return b.String()
+}
+
+// how says what a question takes beside one of its options, and what it takes by default.
+func how(q core.Question) string {
+	var notes []string
+	if q.Multi {
+		notes = append(notes, "several may be chosen")
+	}
+	if q.FreeText {
+		notes = append(notes, "or your own words")
+	}
+	if q.HasDefaults() {
+		var labels []string
+		for _, d := range q.Defaults {
+			i := slices.IndexFunc(q.Options, func(o core.Option) bool { return o.Value == d })
+			if i >= 0 {
+				d = q.Options[i].Label
+			}
+			labels = append(labels, quoted(d))
+		}
+		notes = append(notes, "default "+cmp.Or(strings.Join(labels, ", "), "none of these"))
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "  (" + strings.Join(notes, "; ") + ")"
+}
+
+// fields are those of a form, one a line; a form that cannot be read is shown as it is.
+func (in waiting) fields() string {
+	if len(in.Schema) == 0 {
+		return ""
+	}
+	form, err := core.ParseForm(in.Schema)
+	if err != nil {
+		return fmt.Sprintf("    form %s\n", in.Schema)
+	}
+	var b strings.Builder
+	for _, f := range form.Fields {
+		fmt.Fprintf(&b, "    field %s: %s", quoted(f.Name), cmp.Or(f.Format, string(f.Type)))
+		for i, o := range f.Enum {
+			fmt.Fprintf(&b, "%s%s", map[bool]string{true: " of ", false: " | "}[i == 0], quoted(o.Value))
+		}
+		b.WriteString(bounds(f))
+		if !f.Required {
+			b.WriteString(" (may be left out)")
+		}
+		if f.Description != "" {
+			fmt.Fprintf(&b, "  %s", quoted(f.Description))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// bounds are those of a number.
+func bounds(f core.FormField) string {
+	at := func(word string, n *float64) string {
+		if n == nil {
+			return ""
+		}
+		return fmt.Sprintf(" %s %v", word, *n)
+	}
+	return at("from", f.Min) + at("to", f.Max)
 }
 
 // quoted is a text on one line that no terminal takes for anything else.

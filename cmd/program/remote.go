@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,9 +74,9 @@ func (r *remote) do(ctx context.Context, method, path string, body, out any) err
 // refusal is a problem document as an error.
 func refusal(resp *http.Response, raw []byte) error {
 	var p struct {
-		Title, Detail, State, By string
-		At                       time.Time
-		Fields                   []core.FieldError
+		Title, Detail, State, By, Code string
+		At                             time.Time
+		Fields                         []core.FieldError
 	}
 	if json.Unmarshal(raw, &p) != nil || p.Title == "" {
 		return failed(fmt.Errorf("the server answers %s", resp.Status), "is --server the address of a Parley?")
@@ -96,6 +97,10 @@ func refusal(resp *http.Response, raw []byte) error {
 		hint = lookAgain
 	case resp.StatusCode == http.StatusUnauthorized:
 		hint = "use a token of api.tokens"
+	case p.Code == string(core.AnswerFromRequired):
+		hint = "the token does not speak for exactly one person: say who you are with --as, which it must speak for"
+	case resp.StatusCode == http.StatusNotFound && strings.HasSuffix(resp.Request.URL.Path, "/inputs"):
+		hint = "the agents that a token sees are in its configuration"
 	case resp.StatusCode == http.StatusNotFound:
 		hint = "parley inbox lists what waits"
 	}
@@ -115,7 +120,11 @@ func (r *remote) list(ctx context.Context, agent string) (out []waiting, err err
 		if err := r.do(ctx, http.MethodGet, path+"?limit=200&cursor="+url.QueryEscape(cursor), nil, &page); err != nil {
 			return nil, err
 		}
-		out = append(out, page.Inputs...)
+		for _, in := range page.Inputs {
+			if r.from == "" || slices.Contains(in.Responders.Audience, r.from) {
+				out = append(out, in)
+			}
+		}
 		if cursor = page.Next; cursor == "" {
 			return out, nil
 		}

@@ -28,7 +28,7 @@ func newSite(t *testing.T) *site {
 	must(t, l.Close())
 	dir := t.TempDir()
 	s.config, s.store = filepath.Join(dir, "c.json"), filepath.Join(dir, "p.db")
-	must(t, os.WriteFile(s.config, fmt.Appendf(nil, `{"store": {"path": "p.db"}, "models": {"m": {"provider": "scripted"}}, "agents": {"ops": {"model": "m", "builtins": ["demo"]}},
+	must(t, os.WriteFile(s.config, fmt.Appendf(nil, `{"store": {"path": "p.db"}, "models": {"m": {"provider": "scripted"}}, "agents": {"ops": {"model": "m", "builtins": ["demo"], "ask": true}},
 		"api": {"listen": %q, "tokens": [{"name": "t", "token": %q, "agents": ["ops"], "speaksFor": ["local:alice"]}]}}`, s.address, s.token), 0o600))
 	s.start()
 	return s
