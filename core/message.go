@@ -21,6 +21,10 @@ type Message struct {
 	SentAt time.Time `json:"sentAt"`
 	// ReplyTo is the platform's identity of the message this one replies to, "" for none.
 	ReplyTo string `json:"replyTo,omitempty"`
+	// ReplyInput and ReplyStep are the prompt that the message it replies to shows, as our own buttons on it say;
+	// "" where there are none. They count where no receipt tells: of a copy whose sending was cut short.
+	ReplyInput InputID `json:"replyInput,omitempty"`
+	ReplyStep  int     `json:"replyStep,omitempty"`
 	// Shared says that other people read along: a group, a channel, a thread of one.
 	Shared bool `json:"shared,omitempty"`
 	// Addressed says that the bot is meant: a direct chat, a mention, a reply to it.

@@ -103,7 +103,14 @@ func commandNote(command string) NoteCode {
 
 // liveTarget reports whether the message replies to the present prompt of an input that waits.
 func liveTarget(s Scene, m Message) bool {
-	return s.Target != nil && s.Target.Pending() && shownBy(*s.Target, m.ReplyTo) == s.Target.Draft.Step
+	if s.Target == nil || !s.Target.Pending() {
+		return false
+	}
+	step := shownBy(*s.Target, m.ReplyTo)
+	if step < 0 && m.ReplyInput == s.Target.ID {
+		step = m.ReplyStep
+	}
+	return step == s.Target.Draft.Step
 }
 
 // shownBy is the Draft.Step that a platform message showed of an input; -1 if none.

@@ -104,6 +104,7 @@ func (r reader) readMessage(m *message) incoming {
 	if words.forAnother {
 		return incoming{dropped: "a command for another bot"}
 	}
+	input, step := r.repliedPrompt(m)
 	return incoming{message: &core.Message{
 		ID:           messageID(m.Chat.ID, m.ID),
 		Conversation: r.conversation(m.Chat.ID, m.topic()),
@@ -113,6 +114,8 @@ func (r reader) readMessage(m *message) incoming {
 		Order:        uint64(m.ID),
 		SentAt:       time.Unix(m.Date, 0).UTC(),
 		ReplyTo:      replyTo(m),
+		ReplyInput:   input,
+		ReplyStep:    step,
 		Shared:       m.Chat.shared(),
 		Addressed:    m.Chat.private() || words.meant || r.repliesToUs(m),
 		Command:      words.command,
@@ -156,6 +159,21 @@ func topicRoot(m *message) bool {
 
 func (r reader) repliesToUs(m *message) bool {
 	return m.ReplyTo != nil && m.ReplyTo.From != nil && m.ReplyTo.From.ID == r.me.id && !topicRoot(m)
+}
+
+// repliedPrompt is the prompt of ours that m replies to, as the buttons on it say.
+func (r reader) repliedPrompt(m *message) (core.InputID, int) {
+	if !r.repliesToUs(m) {
+		return "", 0
+	}
+	for _, row := range m.ReplyTo.Markup.Rows {
+		for _, b := range row {
+			if input, step, _, ok := parseButton(b.Data); ok {
+				return input, step
+			}
+		}
+	}
+	return "", 0
 }
 
 // readPress reads a button. The person who presses is real even where they hide as a writer.

@@ -44,6 +44,12 @@ type replied struct {
 	ID   int64 `json:"message_id"`
 	From *user `json:"from"`
 	Chat chat  `json:"chat"`
+	// Markup are the buttons below it.
+	Markup struct {
+		Rows [][]struct {
+			Data string `json:"callback_data"`
+		} `json:"inline_keyboard"`
+	} `json:"reply_markup"`
 
 	all fields
 }

@@ -250,6 +250,8 @@ func (a *act) scene(m core.Message) (core.Scene, error) {
 				return s, err
 			}
 			s.Target = &in
+		} else if s.Target, err = a.unreceipted(m); err != nil {
+			return s, err
 		}
 	}
 	if a.conv.Closed != "" {
@@ -264,6 +266,19 @@ func (a *act) scene(m core.Message) (core.Scene, error) {
 	queue, err := a.tx.Queue(1)
 	s.Queued = len(queue) > 0
 	return s, err
+}
+
+// unreceipted is the input of this conversation whose prompt the message replies to by the buttons that stand
+// there, nil for none: no receipt of that copy was stored.
+func (a *act) unreceipted(m core.Message) (*core.Input, error) {
+	if m.ReplyInput == "" {
+		return nil, nil
+	}
+	in, err := a.tx.Input(m.ReplyInput)
+	if errors.Is(err, ErrNotFound) || err == nil && in.Conversation != a.conv.ID {
+		return nil, nil
+	}
+	return &in, err
 }
 
 // wake makes the conversation's next work begin: at once in this process if it can, else when claimed.

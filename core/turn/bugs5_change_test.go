@@ -216,3 +216,35 @@ func TestFM05ACallThatAskedWhileItWentOnSaysWhoAnswered(t *testing.T) {
 		}
 	})
 }
+
+// TestDU03AReplyToACopyWithoutAReceipt settles what its buttons name, here and as it stands now; nothing else.
+func TestDU03AReplyToACopyWithoutAReceipt(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(m *core.Message)
+		ran    int
+	}{
+		"the prompt":       {func(*core.Message) {}, 1},
+		"an earlier step":  {func(m *core.Message) { m.ReplyStep = 5 }, 0},
+		"another input":    {func(m *core.Message) { m.ReplyInput = "i0000" }, 0},
+		"no buttons":       {func(m *core.Message) { m.ReplyInput = "" }, 0},
+		"by a stranger":    {func(m *core.Message) { m.From = cleo }, 0},
+		"from another one": {func(m *core.Message) { m.Conversation = core.NewConversation("ops", home, "2") }, 0},
+		"with a file":      {func(m *core.Message) { m.Files = []core.File{{Name: "a.txt"}} }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				w.model = echoing(calls("", `db__drop {}`))
+				w.start()
+				w.say(ana, "go")
+				m := w.message(ana, "yes")
+				m.ReplyTo, m.ReplyInput = "unknown", w.waiting()[0].ID
+				c.change(&m)
+				w.send(m)
+				w.idle()
+				if n := w.tools["db__drop"].ran(); n != c.ran {
+					t.Errorf("ran %d times, want %d", n, c.ran)
+				}
+			})
+		})
+	}
+}
