@@ -14,7 +14,7 @@ func FuzzBodies(f *testing.F) {
 		`{"text":"yes","from":"test:ana","conversation":"api:x"}`, `{"answers":[{"input":"i1","action":"accept","from":"test:ana"}]}`, `{"conversation":"chat:1","from":"test:ana"}`,
 		`{"runId":"r1","toolCallId":"c1_1","answers":{"q":1}}`, `{"action":"accept","content":{"a":1,"a":2}}`, "{\"action\":\"\xff\"}", `{"action":"accept","from":"test:ana","content":"true"}`,
 	} {
-		for route := range byte(6) {
+		for route := range byte(8) {
 			f.Add(route, body)
 		}
 	}
@@ -25,7 +25,7 @@ func FuzzBodies(f *testing.F) {
 		defer func() { w.t = f }()
 		paths := []string{
 			"/v1/agents/ops/inputs/" + in.ID, "/v1/agents/ops/inputs", "/v1/agents/other/runs", "/v1/agents/other/abort",
-			"/agent/tool-call/answer", "/agent/tool-call/approve",
+			"/agent/tool-call/answer", "/agent/tool-call/approve", "/agent/tool-call/reject", "/agent/tool-call/skip",
 		}
 		a := w.do("gate", "POST", paths[int(route)%len(paths)], body)
 		if a.status >= 500 || a.status == 401 {
