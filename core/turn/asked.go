@@ -9,6 +9,9 @@ import (
 	"parley/core/tool"
 )
 
+// maxURL bounds the address of a step on a page, in bytes: a chat shows all of it.
+const maxURL = 8 << 10
+
 // asked checks what a tool wants of the person. What cannot be asked is a failure of the tool.
 func (d *driver) asked(a tool.Asked) ran {
 	if d.run.Inputs >= d.agent.maxInputs() {
@@ -17,8 +20,11 @@ func (d *driver) asked(a tool.Asked) ran {
 	switch a.Kind {
 	case core.KindURL:
 		u, err := url.Parse(a.URL)
-		if err != nil || u.Scheme != "https" || u.Host == "" {
+		if err != nil || u.Scheme != "https" || u.Hostname() == "" {
 			return failed("The tool asked for a step on a page that has no https address: nobody was asked.")
+		}
+		if len(a.URL) > maxURL {
+			return failed(fmt.Sprintf("The tool asked for a step on a page whose address is longer than %d bytes: nobody was asked.", maxURL))
 		}
 	case core.KindForm:
 		if len(a.Schema) == 0 {
