@@ -34,7 +34,13 @@
 //
 // Text goes out as mrkdwn that render has escaped, with blocks only where there are buttons. Slack honours no
 // idempotency key: each message carries its key as metadata, and an attempt without a clear answer is looked
-// up before it is repeated.
+// up before it is repeated. While a reply is written it flows in by chat.startStream where that can be (stream.go);
+// Edit ends such a stream.
+//
+// # Files
+//
+// A file's Ref is its id. Its address is asked for each time, and the bot token goes there only where it is Slack's
+// or that of the Web API (files.go).
 //
 // # Duties
 //

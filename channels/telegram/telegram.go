@@ -26,7 +26,12 @@
 //
 // Text goes out with its marks beside it, never through a parser. Each call is paced by chat. The platform
 // honours no idempotency key: an attempt whose request left this machine without a clear answer is reported as
-// unsure. ForceReply is not used, since Telegram refuses to edit such messages afterwards.
+// unsure. ForceReply is not used, since Telegram refuses to edit such messages afterwards. While a reply is
+// written it is a draft in direct chats (draft.go), and a message that is edited elsewhere.
+//
+// # Files
+//
+// A file's Ref is its file_id, of a photo that of the largest size which can be read (files.go).
 //
 // # Duties
 //
