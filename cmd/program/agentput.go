@@ -40,6 +40,7 @@ type putAgents struct {
 
 	mu   sync.Mutex
 	byID map[string]*putAgent
+	over bool // nothing is started any more
 
 	begun   chan struct{}   // closed once run has begun
 	ready   chan struct{}   // closed once the stored agents have their tools, or could not get them
@@ -140,7 +141,8 @@ func (p *putAgents) run(ctx context.Context) error {
 	all.Wait()
 	close(p.ready)
 	<-ctx.Done()
-	p.mu.Lock() // whoever is about to start something has, or sees that the time is over
+	p.mu.Lock()
+	p.over = true
 	p.mu.Unlock()
 	p.servers.Wait()
 	return nil
@@ -150,7 +152,7 @@ func (p *putAgents) run(ctx context.Context) error {
 func (p *putAgents) start(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.work.Err() == nil {
+	if !p.over {
 		p.servers.Go(f)
 	}
 }

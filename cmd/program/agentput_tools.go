@@ -38,6 +38,19 @@ func (l *liveTools) Lookup(name string) (tool.Tool, bool) {
 	return heldTool{t, g}, true
 }
 
+// Await finds a tool whose source may be on its way, as the sources of the newest definition do.
+func (l *liveTools) Await(ctx context.Context, name string) (tool.Tool, bool) {
+	g := l.current()
+	if g == nil {
+		return nil, false
+	}
+	t, ok := g.set.Await(ctx, name)
+	if !ok {
+		return nil, false
+	}
+	return heldTool{t, g}, true
+}
+
 func (l *liveTools) current() *generation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
