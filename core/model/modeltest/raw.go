@@ -123,6 +123,9 @@ func (x *suite) stops(t *testing.T) {
 			if strings.HasPrefix(tt.name, "cut ") && len(resp.Calls) > 0 && strings.HasSuffix(string(resp.Calls[len(resp.Calls)-1].Arguments), "}") {
 				t.Errorf("a call that was cut off has the arguments %s", resp.Calls[len(resp.Calls)-1].Arguments)
 			}
+			if tt.stop == model.StopRefuse && len(resp.Calls) > 0 {
+				t.Errorf("a refused reply makes calls: %+v", resp.Calls)
+			}
 			k.End(resp, Endings[0])
 			k.Say("go on please")
 			k.Next(t) // whatever was kept of the reply is taken back
@@ -140,6 +143,9 @@ func chatStops() []stopping {
 		{"no reason", Answer(assistant("Hello."), ""), model.StopEnd, "Hello."},
 		{"length with another word", Answer(assistant("Hel"), "max_tokens"), model.StopLength, "Hel"},
 		{"content filter", Raw(`{"role":"assistant","content":null}`, "content_filter"), model.StopRefuse, ""},
+		{"filtered in a call", Raw(calls("{}"), "content_filter"), model.StopRefuse, ""},
+		{"filtered before the arguments", Raw(calls(""), "content_filter"), model.StopRefuse, ""},
+		{"refused with a call", Raw(strings.Replace(calls("{}"), `"content":null`, `"content":null,"refusal":"No."`, 1), "stop"), model.StopRefuse, "No."},
 		{"stop with calls", Raw(calls("{}"), "stop"), model.StopTools, ""},
 		{"length with calls", Raw(calls("{}"), "length"), model.StopTools, ""},
 		{"cut before the arguments", Raw(calls(""), "length"), model.StopTools, ""},

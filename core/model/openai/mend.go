@@ -40,6 +40,16 @@ func mend(raw json.RawMessage, ids []string) (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
+// without is an object without one of its keys.
+func without(raw json.RawMessage, key string) (json.RawMessage, error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, fmt.Errorf("a message that is no JSON object")
+	}
+	delete(m, key)
+	return json.Marshal(m)
+}
+
 // mendCalls gives calls their ids, and a name and type to those that have none. changed says that this was needed.
 func mendCalls(raw json.RawMessage, ids []string) (calls []map[string]json.RawMessage, changed bool, err error) {
 	if !wire.IsNull(raw) {

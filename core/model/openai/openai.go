@@ -11,7 +11,8 @@
 //   - Call ids are unique in the conversation and never empty, in the reply and in what is sent.
 //   - A conversation that breaks the rule of [model.Valid] is not sent.
 //   - The address, key and every header come from the Config: no OPENAI_ variable of the environment is read.
-//   - A reply whose arguments were cut off by the token limit makes no call that could run.
+//   - A reply whose arguments were cut off by the token limit makes no call that could run. A refused or filtered
+//     one makes no calls.
 //   - A stream is put together to the message that a whole answer would hold. One that ends without its end
 //     marker is an error, and so is one with an error in it.
 //   - An error is a *model.Error. It holds no key, no user information of an address and no text that the

@@ -25,7 +25,12 @@ func (c *Client) decode(body []byte, req model.Request) (model.Response, error) 
 	if said, ok := wire.ErrorIn([]byte(choice.RawJSON())); ok {
 		return model.Response{}, c.far.Refused(said.Status(), said, nil)
 	}
-	m, err := readMessage([]byte(choice.Message.RawJSON()))
+	raw := json.RawMessage(choice.Message.RawJSON())
+	m, err := readMessage(raw)
+	if err == nil && len(m.calls) > 0 && (m.refused || choice.FinishReason == filtered) {
+		m.calls = nil // nothing of a refused reply runs, and what was filtered may be a half
+		raw, err = without(raw, "tool_calls")
+	}
 	if err != nil {
 		return model.Response{}, c.far.Unreadable(err.Error())
 	}
@@ -43,7 +48,7 @@ func (c *Client) decode(body []byte, req model.Request) (model.Response, error) 
 		resp.Calls[i].Name = wire.OwnName(resp.Calls[i].Name, req.Tools)
 		ids = append(ids, resp.Calls[i].ID)
 	}
-	if resp.Raw, err = mend([]byte(choice.Message.RawJSON()), ids); err != nil {
+	if resp.Raw, err = mend(raw, ids); err != nil {
 		return model.Response{}, c.far.Unreadable(err.Error())
 	}
 	resp.Stop = stop(choice.FinishReason, m)
@@ -55,13 +60,16 @@ func stop(reason string, m message) model.Stop {
 	switch {
 	case len(m.calls) > 0:
 		return model.StopTools
-	case m.refused, reason == "content_filter":
+	case m.refused, reason == filtered:
 		return model.StopRefuse
 	case cutOff(reason):
 		return model.StopLength
 	}
 	return model.StopEnd
 }
+
+// filtered is the reason of a reply that the service did not want to be whole.
+const filtered = "content_filter"
 
 // cutOff reports whether a reply ended at a limit.
 func cutOff(reason string) bool { return reason == "length" || reason == "max_tokens" }
