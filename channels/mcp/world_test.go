@@ -77,6 +77,9 @@ func newWorld(t testing.TB) *world {
 		Store: w.store, NewID: newID, Silent: func(ch string) bool { return ch == mcp.Channel },
 		Agents: func(id core.AgentID) (*turn.Agent, bool) {
 			a := &turn.Agent{ID: id, Name: "Ops", Model: scripted.Func(reply), Tools: tools, AskUser: true, Human: w.human}
+			if id == "ops" {
+				a.Agents = []core.AgentID{"other"}
+			}
 			return a, id == "ops" || id == "other"
 		},
 		Deps: turn.Deps{
@@ -185,7 +188,7 @@ func reply(r model.Request) (model.Response, error) {
 		var calls []model.Call
 		for i, name := range strings.Fields(last.Text) {
 			args, ok := map[string]string{
-				"db__drop": `{"name":"staging","password":"hunter2222"}`, "ask_user": questions,
+				"db__drop": `{"name":"staging","password":"hunter2222"}`, "ask_user": questions, "agent__other": `{"message":"db__drop"}`,
 			}[name]
 			if !ok {
 				args = `{}`
