@@ -58,6 +58,12 @@
 // for company, in its place in the queue. An update that failed after it wrote is taken out and the
 // others run again, so a closure may run more than once.
 //
+// # Rows
+//
+// A row is a version and JSON. Rows that are read again and again are remembered as they were decoded, by
+// their bytes, in a memory of fixed size: the same bytes are the same row, so that nothing remembered is out
+// of date or outlives an undone transaction. A reader always gets a copy.
+//
 // # Duties of the caller
 //
 // A closure calls only its Tx or Reader, and never the store again: it would wait for itself. Close
