@@ -155,8 +155,8 @@ func (rt *Runtime) hear(ctx context.Context, inputs []Input) (answered bool, err
 		}
 		var no *AnswerError
 		err := in.settle(ctx, r.Value, r.From, "")
-		if err != nil && !(errors.As(err, &no) && no.Current != nil && no.Current.Pending()) {
-			return false, err // a call that was changed meanwhile is put to it anew
+		if err != nil && !(errors.As(err, &no) && no.Code == core.AnswerConflict) {
+			return false, err // what was changed or answered by another meanwhile is looked at anew
 		}
 		answered = true
 	}

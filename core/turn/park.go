@@ -9,7 +9,7 @@ import (
 var errParked = errors.New("parked: an agent is gone")
 
 // parkWait is how long a run is left alone that waits for an agent to be configured again.
-const parkWait = time.Minute
+const parkWait = 10 * time.Second
 
 // park leaves the run with all that was answered: an agent that works below it is gone, and may come back.
 func (d *driver) park() (again bool, err error) {
