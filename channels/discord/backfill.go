@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -56,7 +57,11 @@ func (w *worker) catchUp(ctx context.Context, g *gap, id, before snowflake) {
 		w.a.heard.paid(id)
 	case refuses(err):
 		w.a.heard.paid(id)
-		w.log.Warn("discord: messages sent while the bot was away may be missed: the channel does not let it read them", "at", id.String(), "err", err)
+		level := slog.LevelWarn
+		if isCall(err).Status == http.StatusNotFound {
+			level = slog.LevelInfo // deleted: nobody can be answered there
+		}
+		w.log.Log(ctx, level, "discord: messages sent while the bot was away may be missed: the channel does not let it read them", "at", id.String(), "err", err)
 	case errors.Is(err, errTooMany):
 		w.a.heard.paid(id)
 		w.log.Error("discord: messages sent while the bot was away may be missed; who wrote them can write them again",
@@ -157,17 +162,23 @@ func (w *worker) inOrder(page []json.RawMessage) []*message {
 	return out
 }
 
-// page asks for the next messages, several times if need be.
+// page asks for the next messages, several times if need be; but once where others have tried that in vain, since
+// what comes live waits for it.
 func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.RawMessage, err error) {
 	rest := channels.Backoff{Longest: lastPause}
 	at := fmt.Sprintf("%s?limit=%d&after=%s", discordgo.EndpointChannelMessages(id.String()), pageSize, after)
-	for range fetchTries {
+	for try := 1; ; try++ {
 		page = nil
-		if err = w.a.api.get(ctx, "read what was missed", at, &page); err == nil {
-			return page, nil
+		if err = w.a.api.get(ctx, "read what was missed", at, &page); err == nil || refuses(err) {
+			w.failing.Store(false)
+			return page, err
 		}
 		e := isCall(err)
-		if ctx.Err() != nil || refuses(err) || e != nil && e.Status == http.StatusUnauthorized {
+		switch {
+		case ctx.Err() != nil, e != nil && e.Status == http.StatusUnauthorized:
+			return nil, err
+		case try == fetchTries || w.failing.Load():
+			w.failing.Store(true)
 			return nil, err
 		}
 		d := rest.Pause()
@@ -178,5 +189,4 @@ func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.Raw
 			return nil, err
 		}
 	}
-	return nil, err
 }

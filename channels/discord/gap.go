@@ -246,6 +246,9 @@ func (w *worker) leave(g *gap) {
 // tend stores every minute how far the bot has heard, and has fetched again what could not be, until ctx ends.
 func (w *worker) tend(ctx context.Context) {
 	for channels.Sleep(ctx, keepEvery) == nil {
+		if w.a.Ready() == nil {
+			w.a.heard.settle(w.a.now())
+		}
 		w.a.keep(ctx)
 		if g := w.gap.Load(); g != nil {
 			for _, id := range w.a.heard.due() {

@@ -28,6 +28,7 @@ type worker struct {
 	// gap is what the present session has to fetch, nil before the first.
 	gap      atomic.Pointer[gap]
 	fetching chan struct{} // holds one for each channel that is being fetched
+	failing  atomic.Bool   // the last page could not be had
 }
 
 func newWorker(a *Adapter, sink channels.Sink, ctx context.Context) *worker {
@@ -66,7 +67,9 @@ func (w *worker) hear(f frame) {
 			return
 		}
 		w.a.rooms.hearGuild(w.a.self().user, f.Type, g)
-		w.tells(g)
+		if !g.Unavailable {
+			w.tells(g)
+		}
 	case "CHANNEL_CREATE", "THREAD_CREATE":
 		var c channel
 		if err := json.Unmarshal(f.Data, &c); err == nil && (f.Type == "CHANNEL_CREATE" || c.New) {

@@ -15,6 +15,8 @@ const (
 	keepFor = 30 * 24 * time.Hour
 	// crossed is by how much messages of different channels may come out of their order.
 	crossed = 30 * time.Second
+	// settled is how old they are when none is on its way any more; a dead connection is noticed sooner.
+	settled = 2 * time.Minute
 	// keepAtEnd bounds storing it once the program ends.
 	keepAtEnd = 2 * time.Second
 )
@@ -24,13 +26,15 @@ type hearing struct {
 	mu     sync.Mutex
 	floor  snowflake               // it never goes back behind this; 0 before anything was remembered
 	newest snowflake               // of all that was handed in
+	calm   snowflake               // nothing up to it is still on its way
 	flying map[snowflake]int       // received and not handed in yet
 	last   map[snowflake]snowflake // by channel, the newest that was handed in
 	owed   map[snowflake]*debt     // by channel, what could not be fetched or handed in
 	gap    *gap                    // what is being fetched, nil once it is done
 
-	storing sync.Mutex
-	stored  snowflake // what was stored last, under storing
+	storing  sync.Mutex
+	stored   snowflake // what was stored last, and when; under storing
+	storedAt time.Time
 }
 
 func newHearing() *hearing {
@@ -60,8 +64,15 @@ func (h *hearing) low() snowflake {
 	return h.lowest()
 }
 
+// settle notes that a session has stood since long before now: nothing older is still on its way.
+func (h *hearing) settle(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calm = max(h.calm, min(h.newest, snowflakeOf(now.Add(-settled))))
+}
+
 func (h *hearing) lowest() snowflake {
-	low := h.newest.minus(crossed)
+	low := max(h.newest.minus(crossed), h.calm)
 	for id := range h.flying {
 		low = min(low, id-1)
 	}
@@ -197,8 +208,8 @@ func (a *Adapter) keep(ctx context.Context) {
 	h := a.heard
 	h.storing.Lock()
 	defer h.storing.Unlock()
-	at := h.low()
-	if a.memory == nil || at == 0 || at == h.stored {
+	at, now := h.low(), a.now()
+	if a.memory == nil || at == 0 || at == h.stored && now.Sub(h.storedAt) < keepFor/2 {
 		return
 	}
 	raw, err := json.Marshal(kept{at})
@@ -207,7 +218,7 @@ func (a *Adapter) keep(ctx context.Context) {
 	}
 	switch {
 	case err == nil:
-		h.stored = at
+		h.stored, h.storedAt = at, now
 	case ctx.Err() == nil:
 		a.log.Warn("discord: it was not stored how far the bot has heard: more is fetched after the next start", "err", err)
 	}

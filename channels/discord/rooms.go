@@ -96,6 +96,8 @@ type guild struct {
 	Channels []channel `json:"channels"`
 	Threads  []channel `json:"threads"`
 	Roles    []role    `json:"roles"`
+	// Unavailable says that the server tells nothing yet.
+	Unavailable bool `json:"unavailable"`
 	// Members of THREAD_LIST_SYNC are our own memberships.
 	Members []struct {
 		Thread snowflake `json:"id"`

@@ -23,7 +23,8 @@ type server struct {
 	pending map[string]bool // what was said or pressed and is not with the engine
 	late    []discordtest.ID
 	crowd   []discordtest.ID // the chats of the figures
-	before  int              // sessions that were opened before the program that runs now
+	book    *notebook
+	before  int // sessions that were opened before the program that runs now
 	changed chan struct{}
 }
 
@@ -45,7 +46,7 @@ func openServer(t testing.TB) *server {
 		}
 	})
 	return &server{
-		srv: srv, pending: map[string]bool{}, changed: make(chan struct{}),
+		srv: srv, pending: map[string]bool{}, changed: make(chan struct{}), book: &notebook{m: map[string][]byte{}},
 		room: map[channeltest.Room]discordtest.ID{
 			channeltest.Direct: srv.DM(people[channeltest.Alice]), channeltest.Group: srv.Channel(srv.Guild()),
 		},
@@ -72,7 +73,10 @@ func (s *server) Adapter(t testing.TB, turns channels.Turns) channels.Adapter {
 	s.mu.Unlock()
 	return watched{s, mustNew(t, Config{
 		Name: "guild", Agent: channeltest.Agent, Token: s.srv.Token(), APIURL: s.srv.URL, Client: &http.Client{Transport: transport},
-		Log: slog.New(slog.DiscardHandler), Inputs: turns.Waiting,
+		Log: slog.New(slog.DiscardHandler), Inputs: turns.Waiting, Memory: s.book,
+		Chatted: func(context.Context, int) ([]core.ConversationID, error) {
+			return []core.ConversationID{s.Conversation(channeltest.Direct), s.Conversation(channeltest.Group)}, nil
+		},
 		Waiting: func(context.Context) ([]core.ConversationID, error) {
 			return []core.ConversationID{s.Conversation(channeltest.Direct), s.Conversation(channeltest.Group)}, nil
 		},

@@ -66,7 +66,8 @@ func (a *app) adapterOf(ch ChannelConfig) (channels.Adapter, http.Handler, error
 	case "discord":
 		d, err := discord.New(discord.Config{
 			Name: ch.Name, Agent: agent, Token: token, APIURL: ch.APIURL, GatewayURL: ch.GatewayURL,
-			Waiting: a.waitingPlaces, Inputs: a.waitingAt, Places: a.placesOn(ch), Log: a.log,
+			Waiting: a.waitingPlaces, Inputs: a.waitingAt, Memory: a.store, Chatted: a.chattedOn(ch.Name),
+			Places: a.placesOn(ch), Log: a.log,
 		})
 		return d, nil, err
 	}
@@ -105,7 +106,18 @@ func (a *app) knows(ctx context.Context, c core.ConversationID) (known bool, err
 	return known, err
 }
 
-// waitingPlaces are the conversations in which something waits.
+// chattedOn lists the conversations that were held on a channel.
+func (a *app) chattedOn(channel string) func(context.Context, int) ([]core.ConversationID, error) {
+	return func(ctx context.Context, limit int) (out []core.ConversationID, err error) {
+		list, err := a.store.Conversations(ctx, channel, limit)
+		for _, c := range list {
+			out = append(out, c.ID)
+		}
+		return out, err
+	}
+}
+
+// waitingPlaces are the conversations in which something waits, those with copies of its prompt among them.
 func (a *app) waitingPlaces(ctx context.Context) ([]core.ConversationID, error) {
 	var out []core.ConversationID
 	seen := map[core.ConversationID]bool{}
@@ -116,9 +128,15 @@ func (a *app) waitingPlaces(ctx context.Context) ([]core.ConversationID, error) 
 			return nil, err
 		}
 		for _, in := range page {
-			if !seen[in.Conversation] {
-				seen[in.Conversation] = true
-				out = append(out, in.Conversation)
+			at := []core.ConversationID{in.Conversation}
+			for _, p := range in.Prompts {
+				at = append(at, p.Conversation)
+			}
+			for _, c := range at {
+				if c != "" && !seen[c] {
+					seen[c] = true
+					out = append(out, c)
+				}
 			}
 		}
 		if next == "" {

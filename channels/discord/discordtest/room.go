@@ -133,6 +133,19 @@ func (s *Server) Guild() ID {
 	return id
 }
 
+// Outage lets a server be away: it tells nothing of itself until it is back.
+func (s *Server) Outage(guild ID, away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away[guild] = away
+	if away {
+		s.tell("GUILD_DELETE", map[string]any{"id": guild, "unavailable": true}, guildsIntent)
+	} else {
+		s.tell("GUILD_CREATE", s.guildJSON(guild), guildsIntent)
+	}
+	s.mu.Note()
+}
+
 // Channel makes a text channel of a server.
 func (s *Server) Channel(guild ID) ID {
 	s.mu.Lock()

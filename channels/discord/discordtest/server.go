@@ -87,6 +87,7 @@ type Server struct {
 	lastID     ID
 	channels   map[ID]*channel
 	guilds     []ID
+	away       map[ID]bool // servers with an outage
 	users      map[ID]User
 	acts       map[ID]*Interaction
 	calls      []Call
@@ -117,7 +118,7 @@ func New(cfg Config) *Server {
 		cfg.Starts = 1000
 	}
 	s := &Server{
-		URL: "http://" + host + "/api/v9", cfg: cfg, channels: map[ID]*channel{},
+		URL: "http://" + host + "/api/v9", cfg: cfg, channels: map[ID]*channel{}, away: map[ID]bool{},
 		users: map[ID]User{}, acts: map[ID]*Interaction{}, sessions: map[string]*session{},
 		pipes: faketest.NewPipes(host), starts: cfg.Starts,
 	}

@@ -267,7 +267,9 @@ func (s *Server) begins(c *conn, intents int) {
 		"application": frame{"id": appID, "flags": s.flags()},
 	})
 	for _, g := range s.guilds {
-		one.add("GUILD_CREATE", s.guildJSON(g))
+		if !s.away[g] {
+			one.add("GUILD_CREATE", s.guildJSON(g))
+		}
 	}
 }
 
