@@ -146,7 +146,11 @@ func TestTelegramKilledBeforeTheAnswer(t *testing.T) {
 			b.server.Say(ana, b.chat, c.answer)
 			b.start()
 			b.says(c.say)
-			b.server.Say(ana, b.chat, "yes") // nothing is left to say yes to
+			late := b.server.Say(ana, b.chat, "yes") // nothing is left to say yes to
+			b.wait("the late yes is answered", func() bool {
+				sent := b.server.Sent(b.chat)
+				return sent[len(sent)-1].ID > late
+			})
 			b.server.Say(ana, b.chat, "/status")
 			b.says("Nothing runs or waits here.")
 			b.done(c.drops)
