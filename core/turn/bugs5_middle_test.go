@@ -291,3 +291,51 @@ func TestSA01StopHereInAChild(t *testing.T) {
 		clean(t, w)
 	})
 }
+
+// TestDU04AKillWhileACallAsks: a call that asks while it goes on is gone with its process, and what it asked ends as
+// unanswered. One that does no harm twice is made again and asks anew; of another the person is asked what to do.
+func TestDU04AKillWhileACallAsks(t *testing.T) {
+	for name, c := range map[string]struct{ child, idempotent bool }{"own": {false, false}, "child": {true, false}, "own, idempotent": {false, true}, "child, idempotent": {true, true}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				live := w.add("mcp__live", core.ToolAction, nil)
+				live.spec.Idempotent = c.idempotent
+				live.run = func(ctx *tool.Context, _ json.RawMessage) (string, error) {
+					a, err := ctx.Wait(tool.Asked{Kind: core.KindForm, Message: "Sure?"})
+					return "answered " + string(a.Answer.Action), err
+				}
+				once := script(calls("", `mcp__live {}`))
+				w.model = once
+				if c.child {
+					withResearcher(w).Model = modelFunc(once)
+					w.model = script(calls("", `agent__researcher {"message":"x"}`))
+				}
+				w.start()
+				w.send(w.message(ana, "go"))
+				w.pass(time.Minute)
+				old := w.waiting()
+				if len(old) != 1 || old[0].Message != "Sure?" {
+					t.Fatalf("waiting %+v", old)
+				}
+				w.restart()
+				w.pass(5 * time.Minute)
+				in := w.waiting()
+				if len(in) != 1 || in[0].ID == old[0].ID || (in[0].Purpose == core.PurposeUnknown) == c.idempotent {
+					t.Fatalf("waiting %+v", in)
+				}
+				if was, err := w.store.Input(t.Context(), old[0].ID); err != nil || was.State != core.InputExpired {
+					t.Errorf("what was asked is %s, %v", was.State, err)
+				}
+				w.say(ana, map[bool]string{true: "yes", false: "2"}[c.idempotent])
+				if lines := w.lines(); lines[len(lines)-1] != "say end" {
+					t.Errorf("shown %q", lines)
+				}
+				if got, want := told(t, w, "mcp__live"), map[bool]string{true: "answered accept", false: "Treated as done"}[c.idempotent]; !strings.Contains(got, want) {
+					t.Errorf("told %q, want %q", got, want)
+				}
+				wantResults(t, w)
+				clean(t, w)
+			})
+		})
+	}
+}

@@ -36,5 +36,6 @@
 //
 // A run is advanced under a claim on its conversation. While it waits there is no claim, no goroutine and
 // no timer; the one exception is a tool that can neither be dropped nor called again (tool.Context.Wait), which
-// holds its call and the claim for as long as its connection lasts.
+// holds its call and the claim for as long as its connection lasts. Where its process ends first, what it asked ends as
+// unanswered.
 package turn

@@ -202,7 +202,7 @@ func (d *driver) pickUp() (again bool, err error) {
 				return err
 			}
 		default:
-			if err := errors.Join(a.reroute(), a.showAgain()); err != nil {
+			if err := errors.Join(a.endDead(), a.reroute(), a.showAgain()); err != nil {
 				return err
 			}
 		}

@@ -35,6 +35,28 @@ func (d *driver) waiter(s *state) func(tool.Asked) (tool.Answered, error) {
 	}
 }
 
+// liveWaits sets the waits of calls that go on apart from those that end a call.
+const liveWaits = 1000
+
+// endDead ends the inputs of calls that went on in a process that is no more: their answers would reach nobody.
+// The claim is held by one that runs none of them.
+func (a *act) endDead() error {
+	any := false
+	for _, in := range a.inputs {
+		if !in.Pending() || in.Wait < liveWaits {
+			continue
+		}
+		if err := a.closeInput(in, a.expired()); err != nil {
+			return err
+		}
+		any = true
+	}
+	if !any {
+		return nil
+	}
+	return a.proceed()
+}
+
 // openHere opens an input of a call that goes on: in one transaction with its prompt, the claim stays held.
 func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 	d.waiting.Lock()
@@ -53,7 +75,7 @@ func (d *driver) openHere(s *state, a tool.Asked) (id core.InputID, err error) {
 		}
 		asking := *s
 		asking.want = &want{kind: a.Kind, message: a.Message, schema: a.Schema, url: a.URL}
-		asking.waits = place + 1000 // apart from the waits that end a call
+		asking.waits = place + liveWaits
 		in := d.input(ac, &asking, 1, 1)
 		in.Place, id = place+1, in.ID
 		in.Code = core.Code(d.root.run.ID, in.Place)
