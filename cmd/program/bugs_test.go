@@ -66,7 +66,13 @@ func TestRP19OneTableThroughEveryPlatform(t *testing.T) {
 	t.Parallel()
 	e := openEverywhere(t)
 	turns := channeltest.NewTurns(time.Now)
-	a := &app{cfg: &Config{Agents: map[string]AgentConfig{"ops": {}}, Channels: e.channelsOf()}, log: slog.New(slog.DiscardHandler), now: time.Now}
+	a, err := newApp(&Config{
+		Store:  StoreConfig{Path: filepath.Join(t.TempDir(), "p.db")},
+		Models: map[string]ModelConfig{"m": {Provider: "scripted"}},
+		Agents: map[string]AgentConfig{"ops": {Model: "m"}}, Channels: e.channelsOf(),
+	}, slog.New(slog.DiscardHandler))
+	must(t, err)
+	t.Cleanup(func() { must(t, a.close()) })
 	adapters, cfg := map[string]channels.Adapter{}, channels.Config{Turns: turns, Now: time.Now, Log: a.log}
 	for _, ch := range a.cfg.Channels {
 		adapter, _, err := a.adapterOf(ch)
