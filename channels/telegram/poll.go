@@ -24,9 +24,10 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 	defer stop()
 	var rest channels.Backoff
 	rival := false
+	wait := time.Duration(0) // the first answer comes at once, so that a quiet bot is soon known to be ready
 	for {
 		b.settle(ctx, stuckPause)
-		raw, err := a.getUpdates(ctx, b.offset())
+		raw, err := a.getUpdates(ctx, b.offset(), wait)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -37,6 +38,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 			rival = false
 			rest.Reset()
 			a.setReady(nil)
+			wait = a.timeout
 			b.take(ctx, raw)
 			continue
 		}
@@ -44,6 +46,7 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 			return fatal
 		}
 		a.setReady(err)
+		wait = 0
 		d := max(rest.Pause(), wanted(err))
 		switch {
 		case webhookSet(err):
@@ -63,14 +66,15 @@ func (a *Adapter) poll(ctx context.Context, sink channels.Sink) error {
 	}
 }
 
-// getUpdates asks for what comes from offset on, and confirms what is before it; 0 confirms nothing.
-func (a *Adapter) getUpdates(ctx context.Context, offset int64) ([]json.RawMessage, error) {
+// getUpdates asks for what comes from offset on, and confirms what is before it; 0 confirms nothing. Where
+// there is nothing the answer takes as long as wait.
+func (a *Adapter) getUpdates(ctx context.Context, offset int64, wait time.Duration) ([]json.RawMessage, error) {
 	p := tgbotapi.Params{
-		"timeout": strconv.Itoa(int(a.timeout / time.Second)), "limit": "100", "allowed_updates": allowedUpdates,
+		"timeout": strconv.Itoa(int(wait / time.Second)), "limit": "100", "allowed_updates": allowedUpdates,
 	}
 	p.AddNonZero64("offset", offset)
 	var raw []json.RawMessage
-	err := a.api.poll(ctx, a.timeout, "getUpdates", p, &raw)
+	err := a.api.poll(ctx, wait, "getUpdates", p, &raw)
 	return raw, err
 }
 

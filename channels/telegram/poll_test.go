@@ -21,8 +21,9 @@ func TestPollHandsOverAndConfirms(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		if err := r.a.Ready(); err == nil && !r.srv.Polling() {
-			t.Error("ready before it polls")
+		synctest.Wait()
+		if err := r.a.Ready(); err != nil || !r.srv.Polling() {
+			t.Errorf("a bot that nobody speaks to is not ready: %v", err)
 		}
 		id := r.srv.Say(ana, dm, "yes")
 		synctest.Wait()
@@ -61,12 +62,12 @@ func TestPollAsksForTheSameUpdatesEachTime(t *testing.T) {
 		if len(calls) < 2 {
 			t.Fatalf("%d polls", len(calls))
 		}
-		for _, c := range calls {
+		for i, c := range calls {
 			if c.Params["allowed_updates"] != allowedUpdates {
 				t.Errorf("allowed_updates %q", c.Params["allowed_updates"])
 			}
-			if c.Params["timeout"] != "30" {
-				t.Errorf("timeout %q", c.Params["timeout"])
+			if want := []string{"0", "30"}[min(i, 1)]; c.Params["timeout"] != want {
+				t.Errorf("timeout of request %d: %q, want %q", i, c.Params["timeout"], want)
 			}
 		}
 	})
