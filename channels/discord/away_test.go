@@ -119,7 +119,9 @@ func TestAwayManyPages(t *testing.T) {
 func TestAwayTooOld(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := newAway(t)
+		prompt := a.srv.Say(a.srv.Bot(), a.thread, "Deploy?")
 		a.waiting = []discordtest.ID{a.thread}
+		a.inputs = []core.Input{{Prompts: []core.Prompt{{Conversation: conversation(a.thread), Order: uint64(prompt)}}}}
 		for _, at := range []discordtest.ID{a.room, a.dm, a.thread} {
 			a.srv.Say(ana, at, "<@4242> old")
 		}
@@ -220,6 +222,7 @@ func TestAwayHeldBack(t *testing.T) {
 				if at := a.book.mark(t); at >= snowflake(slow) {
 					t.Errorf("the mark is at %s, %s is not stored", at, slow)
 				}
+				a.book.set(func(n *notebook) { n.shut = true }) // as the kill does
 				a.Cancel()
 				close(stuck)
 				a.kill()
@@ -312,6 +315,65 @@ func TestAwayOutage(t *testing.T) {
 		a.srv.Outage(a.guild, false)
 		synctest.Wait()
 		a.heard(a.room, "one", "two")
+	})
+}
+
+// A server that the bot has left, or has come to, holds nothing up and is not read.
+func TestAwayOtherServers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newAway(t)
+		guild := a.srv.Guild()
+		room := a.srv.Channel(guild)
+		a.srv.Leave(guild)
+		a.srv.Say(ana, room, "<@4242> before it came")
+		a.srv.Outage(a.guild, true)
+		a.chats = nil
+		a.back()
+		mark := a.book.mark(t)
+		a.srv.Leave(a.guild)
+		a.srv.Join(guild)
+		a.srv.Say(ana, room, "<@4242> welcome")
+		after(5 * time.Minute)
+		a.heard(room, "welcome")
+		if n := a.asked(room); n != 0 {
+			t.Errorf("%d pages", n)
+		}
+		if a.book.mark(t) <= mark {
+			t.Error("the mark stays")
+		}
+	})
+}
+
+// Limits are kept: a long one is waited out beside the conversation, one of all calls by all channels.
+func TestAwayLimited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newAway(t)
+		other := a.srv.Channel(a.guild)
+		a.srv.Say(ana, a.room, "<@4242> missed")
+		a.srv.Say(ana, other, "<@4242> missed")
+		a.srv.Fail(discordtest.RouteHistory, discordtest.Fault{Status: 429, RetryAfter: 600, Global: true, Times: 100})
+		a.back()
+		a.say("live")
+		a.heard(a.room, "live")
+		after(9 * time.Minute)
+		if n := a.asked(0); n > atOnce { // those that were under way when the first was refused
+			t.Errorf("%d pages were asked for", n)
+		}
+		a.srv.Mend()
+		after(3 * time.Minute)
+		a.heard(a.room, "live", "missed")
+		a.heard(other, "missed")
+	})
+}
+
+// What was deleted, or may not be read, is not there: the log says so.
+func TestAwayDeleted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newAway(t)
+		a.srv.Delete(a.room, a.srv.Say(ana, a.room, "<@4242> never mind"))
+		a.back()
+		a.heard(a.room)
+		a.logged("may not Read Message History")
 	})
 }
 

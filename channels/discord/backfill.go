@@ -80,33 +80,44 @@ func refuses(err error) bool {
 	return e != nil && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests && e.Status != http.StatusUnauthorized
 }
 
-// from is the message after which to fetch: the newest that was handed in, not too old where nothing waits. Where
-// the bot was never heard of before it is the oldest prompt that waits, 0 for none: there is nothing to be missed.
+// from is the message after which to fetch: the newest that was handed in, but not too old, unless an input has
+// waited for longer. Where the bot was never heard of before it is the oldest prompt that waits, 0 for none: there is
+// nothing to be missed.
 func (w *worker) from(ctx context.Context, g *gap, id snowflake) (snowflake, error) {
-	c, waits := g.waits()[id]
 	since := g.from
 	if g.first {
 		since = 0
 	}
-	from := w.a.heard.after(id, since)
-	switch {
-	case !waits && from != 0:
-		return max(from, snowflakeOf(w.a.now().Add(-maxAge))), nil
-	case from != 0 || !waits || w.a.inputs == nil:
-		return from, nil
+	from, least := w.a.heard.after(id, since), snowflakeOf(w.a.now().Add(-maxAge))
+	if c, waits := g.waits()[id]; waits {
+		prompt, err := w.prompt(ctx, c)
+		switch {
+		case err != nil || from == 0:
+			return cmp.Or(from, prompt), err
+		case prompt != 0:
+			least = min(least, prompt)
+		}
+	}
+	if from == 0 {
+		return 0, nil
+	}
+	return max(from, least), nil
+}
+
+// prompt is the oldest prompt that waits in a conversation, 0 for none.
+func (w *worker) prompt(ctx context.Context, c core.ConversationID) (oldest snowflake, err error) {
+	if w.a.inputs == nil {
+		return 0, nil
 	}
 	inputs, err := w.a.inputs(ctx, c)
-	if err != nil {
-		return 0, err
-	}
 	for _, in := range inputs {
 		for _, p := range in.Prompts {
-			if p.Conversation == c && p.Order != 0 && (from == 0 || snowflake(p.Order) < from) {
-				from = snowflake(p.Order)
+			if p.Conversation == c && p.Order != 0 && (oldest == 0 || snowflake(p.Order) < oldest) {
+				oldest = snowflake(p.Order)
 			}
 		}
 	}
-	return from, nil
+	return oldest, err
 }
 
 // fetch reads a channel between two messages, and hands in what it finds in order. It returns how far it came.
@@ -124,10 +135,13 @@ func (w *worker) fetch(ctx context.Context, id, from, before snowflake) (snowfla
 			return from, err
 		}
 	}
-	for range maxPages {
+	for n := range maxPages {
 		page, err := w.page(ctx, id, from)
 		if err != nil {
 			return from, err
+		}
+		if n == 0 && len(page) == 0 && at.last > from {
+			w.log.Info("discord: nothing can be read of what was sent while the bot was away: it was deleted, or the bot may not Read Message History", "at", id.String())
 		}
 		for _, m := range w.inOrder(page) {
 			if m.ID >= before {
@@ -165,6 +179,9 @@ func (w *worker) inOrder(page []json.RawMessage) []*message {
 // page asks for the next messages, several times if need be; but once where others have tried that in vain, since
 // what comes live waits for it.
 func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.RawMessage, err error) {
+	if err := w.quiet(ctx); err != nil {
+		return nil, err
+	}
 	rest := channels.Backoff{Longest: lastPause}
 	at := fmt.Sprintf("%s?limit=%d&after=%s", discordgo.EndpointChannelMessages(id.String()), pageSize, after)
 	for try := 1; ; try++ {
@@ -174,8 +191,11 @@ func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.Raw
 			return page, err
 		}
 		e := isCall(err)
+		if e != nil && (e.Global || e.RetryAfter > lastPause) {
+			w.quietTill.Store(w.a.now().Add(e.RetryAfter).UnixNano())
+		}
 		switch {
-		case ctx.Err() != nil, e != nil && e.Status == http.StatusUnauthorized:
+		case ctx.Err() != nil, e != nil && (e.Status == http.StatusUnauthorized || e.RetryAfter > lastPause):
 			return nil, err
 		case try == fetchTries || w.failing.Load():
 			w.failing.Store(true)
@@ -183,10 +203,22 @@ func (w *worker) page(ctx context.Context, id, after snowflake) (page []json.Raw
 		}
 		d := rest.Pause()
 		if e != nil {
-			d = max(d, min(e.RetryAfter, time.Minute))
+			d = max(d, e.RetryAfter)
 		}
 		if channels.Sleep(ctx, d) != nil {
 			return nil, err
 		}
 	}
+}
+
+// quiet waits out a limit that is on all calls. One that lasts long is an error: what comes live is not to wait.
+func (w *worker) quiet(ctx context.Context) error {
+	d := time.Unix(0, w.quietTill.Load()).Sub(w.a.now())
+	switch {
+	case d <= 0:
+		return nil
+	case d > lastPause:
+		return fmt.Errorf("discord: it takes no calls for %s", d.Round(time.Second))
+	}
+	return channels.Sleep(ctx, d)
 }

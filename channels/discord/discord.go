@@ -18,8 +18,14 @@
 //
 // The connection is ours: discordgo's own loop hangs without a Hello, locks itself up when a reconnect comes
 // before READY, leaves connections behind after Close and does not know the address to resume at. Discord does
-// not hand a message in again, so the Hub tells the person when storing fails. After a gap that could not be
-// resumed the conversations that wait for an answer are read again by REST; the store knows what it has seen.
+// not hand a message in again, so the Hub tells the person when storing fails.
+//
+// # Catching up
+//
+// After a gap that could not be resumed, a start among them, what was said since is read by REST, channel by
+// channel, in each channel's lane before what comes live (gap.go, backfill.go). Where it begins is the mark: all
+// up to it is durable (hearing.go). It is remembered every minute, outside the path of a message, and stays where
+// it is while anything before it is on its way; so a kill fetches some messages twice, and the store knows those.
 //
 // # Sending
 //
@@ -73,10 +79,10 @@ type Config struct {
 	Log   *slog.Logger     // nil: slog.Default
 	Clock func() time.Time // nil: the system's
 	// Waiting lists the conversations with a waiting input, of any channel: those whose missed messages are
-	// fetched after a gap. nil fetches nothing.
+	// fetched after a gap however old they are. nil lists none.
 	Waiting func(ctx context.Context) ([]core.ConversationID, error)
-	// Inputs lists the pending inputs of a conversation; its prompts say from where on to fetch when this
-	// process has heard nothing there yet. nil relies on what was heard.
+	// Inputs lists the pending inputs of a conversation; its prompts say from where on to fetch when it is not
+	// known how far the bot has heard. nil relies on that.
 	Inputs func(ctx context.Context, c core.ConversationID) ([]core.Input, error)
 	// Memory keeps over a restart how far the bot has heard: what was said since, while it was away, is fetched.
 	// nil fetches after a restart only where an input waits.

@@ -56,6 +56,13 @@ func newGap(guilds []snowflake, first bool) *gap {
 	return g
 }
 
+// expects reports whether a server is still to tell its channels.
+func (g *gap) expects(guild snowflake) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.guilds[guild]
+}
+
 // tell notes that a server has told its channels; expected says that it was to do so.
 func (g *gap) tell(guild snowflake) (expected bool) {
 	g.mu.Lock()
@@ -175,14 +182,12 @@ func (w *worker) tells(x guild) {
 	if g == nil {
 		return
 	}
-	expected := g.tell(x.ID)
-	if expected {
-		defer w.leave(g)
-	}
+	expected := g.expects(x.ID)
+	defer w.toldAll(x.ID) // once its channels are covered: then the chats are gone through
 	if g.first {
 		return
 	}
-	since := snowflake(0) // a server that comes back within a session: only where something was heard before
+	since := snowflake(0) // a new server, or one that comes back: only where something was heard before
 	if expected {
 		since = g.from
 	}
@@ -191,14 +196,20 @@ func (w *worker) tells(x guild) {
 	for _, c := range all {
 		from := w.a.heard.after(c.ID, since)
 		switch {
-		case from == 0 || !holdsMessages(c.Type):
-		case c.Last <= from:
+		case from == 0, c.Last <= from, !holdsMessages(c.Type):
 			g.cover(c.ID)
 		case !expected:
 			w.fetchLater(g, c.ID)
 		case g.admit(c.ID):
 			w.fetchLater(g, c.ID)
 		}
+	}
+}
+
+// toldAll notes that a server tells nothing more: it has, or the bot is in it no more.
+func (w *worker) toldAll(guild snowflake) {
+	if g := w.gap.Load(); g != nil && g.tell(guild) {
+		w.leave(g)
 	}
 }
 

@@ -29,6 +29,8 @@ type worker struct {
 	gap      atomic.Pointer[gap]
 	fetching chan struct{} // holds one for each channel that is being fetched
 	failing  atomic.Bool   // the last page could not be had
+	// quietTill is when Discord takes calls again, in nanoseconds.
+	quietTill atomic.Int64
 }
 
 func newWorker(a *Adapter, sink channels.Sink, ctx context.Context) *worker {
@@ -69,6 +71,11 @@ func (w *worker) hear(f frame) {
 		w.a.rooms.hearGuild(w.a.self().user, f.Type, g)
 		if !g.Unavailable {
 			w.tells(g)
+		}
+	case "GUILD_DELETE":
+		var g guild
+		if err := json.Unmarshal(f.Data, &g); err == nil && !g.Unavailable {
+			w.toldAll(g.ID)
 		}
 	case "CHANNEL_CREATE", "THREAD_CREATE":
 		var c channel

@@ -146,6 +146,24 @@ func (s *Server) Outage(guild ID, away bool) {
 	s.mu.Note()
 }
 
+// Leave takes the bot out of a server.
+func (s *Server) Leave(guild ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guilds = slices.DeleteFunc(s.guilds, func(id ID) bool { return id == guild })
+	s.tell("GUILD_DELETE", map[string]any{"id": guild}, guildsIntent)
+	s.mu.Note()
+}
+
+// Join lets the bot into a server that it left.
+func (s *Server) Join(guild ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guilds = append(s.guilds, guild)
+	s.tell("GUILD_CREATE", s.guildJSON(guild), guildsIntent)
+	s.mu.Note()
+}
+
 // Channel makes a text channel of a server.
 func (s *Server) Channel(guild ID) ID {
 	s.mu.Lock()
