@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,11 +136,12 @@ func TestATakenMessageIsTheRowsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		kept := &notebook{}
-		lose := true
+		var lose atomic.Bool
+		lose.Store(true)
 		w := newWriter(t, editing, func(_ *channels.Channel, cfg *channels.Config, s *stand) {
 			cfg.Memory, cfg.Grace = kept, time.Second
 			s.turns.OnSent = func(core.Out, core.Receipt) error {
-				if lose {
+				if lose.Load() {
 					return errors.New("killed")
 				}
 				return nil
@@ -149,7 +151,7 @@ func TestATakenMessageIsTheRowsAlone(t *testing.T) {
 		pass(2 * time.Second)
 		w.stops(core.Out{Kind: core.OutReply, Run: "r1", Text: "It is four."})
 		w.want("It is four.")
-		lose = false
+		lose.Store(false)
 		w.next(w.Fake, kept)
 		pass(5 * time.Second)
 		w.want("It is four.")
