@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Prepare freezes a model's arguments: parsed strictly, the schema's top-level defaults added at the end,
-// white space gone, the model's order of keys kept. problems say, for the model, everything that does not
+// Prepare freezes a model's arguments: parsed strictly, the schema's defaults added at the end of each
+// object that is there, white space gone, the model's order of keys kept. problems say, for the model, everything that does not
 // fit, each with its path; then frozen is nil. No text at all stands for no arguments.
 func (c *Checker) Prepare(arguments json.RawMessage) (frozen json.RawMessage, problems []string) {
 	raw := bytes.TrimSpace(arguments)
@@ -47,28 +47,8 @@ func (c *Checker) Prepare(arguments json.RawMessage) (frozen json.RawMessage, pr
 // fill compacts the arguments and adds the defaults of properties that are not there.
 func (c *Checker) fill(raw []byte) (json.RawMessage, error) {
 	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
+	if err := c.defaults.write(&b, raw); err != nil {
 		return nil, fmt.Errorf("the arguments are not valid JSON: %w", err)
-	}
-	have := keys(raw)
-	for _, d := range c.defaults {
-		if slices.ContainsFunc(have, func(p property) bool { return p.name == d.name }) {
-			continue
-		}
-		b.Truncate(b.Len() - 1)
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		name, err := json.Marshal(d.name)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		if err := json.Compact(&b, d.value); err != nil {
-			return nil, err
-		}
-		b.WriteByte('}')
 	}
 	return b.Bytes(), nil
 }
@@ -86,27 +66,6 @@ func kindOf(raw []byte) string {
 	default:
 		return "a number"
 	}
-}
-
-// keys takes a JSON object apart in document order; nil if it is none.
-func keys(raw json.RawMessage) []property {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	var out []property
-	for dec.More() {
-		t, err := dec.Token()
-		if err != nil {
-			return nil
-		}
-		p := property{name: t.(string)} // the decoder lets no other token stand for a key
-		if dec.Decode(&p.value) != nil {
-			return nil
-		}
-		out = append(out, p)
-	}
-	return out
 }
 
 // wellFormed refuses what two readers could read differently: bytes that are no UTF-8, invalid JSON, keys

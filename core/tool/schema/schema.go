@@ -19,13 +19,7 @@ import (
 // Checker is a compiled schema.
 type Checker struct {
 	schema   *jsonschema.Schema
-	defaults []property
-}
-
-// property is a top-level property with a default, in the order of the schema.
-type property struct {
-	name  string
-	value json.RawMessage
+	defaults *filler // nil where there are none
 }
 
 // keep is how many compiled schemas are kept: far more than one configuration has.
@@ -99,7 +93,7 @@ func compile(schema json.RawMessage) (c *Checker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Checker{schema: s, defaults: defaults(schema)}, nil
+	return &Checker{schema: s, defaults: (&fillers{root: schema, byRef: map[string]*filler{}}).of(schema, 0)}, nil
 }
 
 type noLoader struct{}
@@ -121,24 +115,3 @@ type anything string
 
 func (anything) MatchString(string) bool { return true }
 func (a anything) String() string        { return string(a) }
-
-// defaults are the defaults of the top-level properties, in document order.
-func defaults(schema json.RawMessage) []property {
-	var root struct {
-		Properties json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &root) != nil {
-		return nil
-	}
-	var out []property
-	for _, p := range keys(root.Properties) {
-		var s map[string]json.RawMessage
-		if json.Unmarshal(p.value, &s) != nil {
-			continue // true or false
-		}
-		if d, ok := s["default"]; ok {
-			out = append(out, property{p.name, d})
-		}
-	}
-	return out
-}

@@ -14,6 +14,9 @@ const drop = `{"type":"object","properties":{
 	"days":{"type":"integer","default":7},"at":{"type":"string","format":"date"}},
 	"required":["name"],"additionalProperties":false}`
 
+const nested = `{"$defs":{"line":{"properties":{"sku":{"type":"string"},"amount":{"type":"integer","default":1}}}},
+	"properties":{"body":{"$ref":"#/$defs/line"},"lines":{"type":"array","items":{"$ref":"#/$defs/line"}}}}`
+
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, args, want string }{
@@ -24,6 +27,14 @@ func TestPrepare(t *testing.T) {
 		{``, ``, `{}`},
 		{``, `  `, `{}`},
 		{`{"properties":{"a":{"default":{"x":[1, 2]}},"b":true}}`, `{}`, `{"a":{"x":[1,2]}}`},
+		// Defaults below: of objects and items that are there, by reference, and of a default itself.
+		{nested, `{"body":{"sku":"a"}}`, `{"body":{"sku":"a","amount":1}}`},
+		{nested, `{"body":{"amount":2,"<k>":"é"},"lines":[{"sku":"a"}, {"amount":3}, 7]}`, `{"body":{"amount":2,"<k>":"é"},"lines":[{"sku":"a","amount":1},{"amount":3},7]}`},
+		{nested, `{"body":"text"}`, `{"body":"text"}`},
+		{`{"properties":{"a":{"default":{},"properties":{"b":{"default":1}}}}}`, `{}`, `{"a":{"b":1}}`},
+		{`{"properties":{"a":{"anyOf":[{"properties":{"b":{"default":1}}},{"type":"object"}]}}}`, `{"a":{}}`, `{"a":{}}`},
+		{`{"properties":{"l":{"$ref":"#"},"r":{"$ref":"#"},"n":{"default":0}}}`, `{"l":{"l":{}},"r":{"n":1}}`, `{"l":{"l":{"n":0},"n":0},"r":{"n":1},"n":0}`},
+		{`{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`, `{}`, `{}`},
 		{`{"type":"object"}`, `{"n":12345678901234567890123}`, `{"n":12345678901234567890123}`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","definitions":{"n":{"type":"integer"}},"properties":{"a":{"$ref":"#/definitions/n"}}}`, `{"a":1}`, `{"a":1}`},
 		{`{"properties":{"a":{"type":"string","pattern":"^(?=x)"}}}`, `{"a":"y"}`, `{"a":"y"}`}, // not RE2: the tool's to check
