@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -122,8 +123,9 @@ func endModel(s trace.Span, r model.Response, err error) {
 	if err != nil {
 		failSpan(s, class(err))
 	} else {
+		provider, _, _ := strings.Cut(r.Provider, " ") // its model and address may follow
 		s.SetAttributes(
-			attribute.String("gen_ai.provider.name", r.Provider),
+			attribute.String("gen_ai.provider.name", provider),
 			attribute.Int("gen_ai.usage.input_tokens", r.Usage.Input),
 			attribute.Int("gen_ai.usage.output_tokens", r.Usage.Output),
 			attribute.String("parley.stop", string(r.Stop)),
