@@ -76,7 +76,7 @@ func (r *report) server(what string, err error) {
 	case errors.As(err, &login):
 		r.add(what, channels.Finding{Level: channels.LevelFail, What: "not connected: " + login.Why, Fix: login.Hint})
 	case errors.Is(err, oauth.ErrFrozen):
-		r.add(what, channels.Finding{Level: channels.LevelOK, What: err.Error()})
+		r.add(what, channels.Finding{Level: channels.LevelOK, What: "logged in; the token has run out and parley renews it when it runs, so that its tools cannot be listed here"})
 	case errors.Is(err, bolt.ErrLocked):
 		r.add(what, channels.Finding{Level: channels.LevelOK, What: "parley runs with this store: its log says whether the login works"})
 	default:
