@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core"
@@ -176,6 +177,7 @@ func TestAskEndsWithWhatItIsAskedFor(t *testing.T) {
 			t.Fatalf("waiting %+v", in)
 		}
 		close(gone)
+		synctest.Wait()
 		w.idle()
 		if got, err := w.store.Input(t.Context(), in[0].ID); err != nil || got.State != core.InputExpired {
 			t.Errorf("the input is %s, %v", got.State, err)

@@ -36,6 +36,8 @@ type state struct {
 	// below says that the run it delegated to waits: since an earlier pass, or as this pass found.
 	below belowState
 	again bool // a person said to run it again although it may have run
+	// dropped says that the engine stops while the call waits for a person; guarded by driver.waiting.
+	dropped bool
 	// approval is the consent it carries.
 	approval *core.Approval
 }

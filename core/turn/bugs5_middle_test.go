@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core"
 	"parley/core/tool"
 	"parley/core/turn"
+	"parley/store/storetest"
 )
 
 // middle gives the world three agents in a row; the one in the middle also writes a line itself, unasked, after
@@ -292,49 +294,95 @@ func TestSA01StopHereInAChild(t *testing.T) {
 	})
 }
 
+// asksInside is a conversation in which a call asked inside itself, and what it asked. The call is of the agent or
+// of one below it.
+func asksInside(t *testing.T, w *world, child, idempotent bool, start func()) core.Input {
+	t.Helper()
+	live := w.add("mcp__live", core.ToolAction, nil)
+	live.spec.Idempotent = idempotent
+	live.run = func(ctx *tool.Context, _ json.RawMessage) (string, error) {
+		a, err := ctx.Wait(tool.Asked{Kind: core.KindForm, Message: "Sure?"})
+		return "answered " + string(a.Answer.Action), err
+	}
+	once := script(calls("", `mcp__live {}`))
+	w.model = once
+	if child {
+		withResearcher(w).Model = modelFunc(once)
+		w.model = script(calls("", `agent__researcher {"message":"x"}`))
+	}
+	start()
+	w.send(w.message(ana, "go"))
+	w.pass(time.Minute)
+	old := w.waiting()
+	if len(old) != 1 || old[0].Message != "Sure?" || !turn.Held(old[0]) {
+		t.Fatalf("waiting %+v", old)
+	}
+	w.idle() // nothing goes on until somebody answers
+	return old[0]
+}
+
+// ends is the end of a scene of asksInside: what was asked ended unanswered, and the model was told what it should be.
+func ends(t *testing.T, w *world, old core.Input, want string) {
+	t.Helper()
+	if was, err := w.store.Input(t.Context(), old.ID); err != nil || was.State != core.InputExpired {
+		t.Errorf("what was asked is %s, %v", was.State, err)
+	}
+	if lines := w.lines(); lines[len(lines)-1] != "say end" {
+		t.Errorf("shown %q", lines)
+	}
+	if got := told(t, w, "mcp__live"); !strings.Contains(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	wantResults(t, w)
+	clean(t, w)
+}
+
+var insiders = map[string]struct{ child, idempotent bool }{"own": {false, false}, "child": {true, false}, "own, idempotent": {false, true}, "child, idempotent": {true, true}}
+
 // TestDU04AKillWhileACallAsks: a call that asks while it goes on is gone with its process, and what it asked ends as
 // unanswered. One that does no harm twice is made again and asks anew; of another the person is asked what to do.
 func TestDU04AKillWhileACallAsks(t *testing.T) {
-	for name, c := range map[string]struct{ child, idempotent bool }{"own": {false, false}, "child": {true, false}, "own, idempotent": {false, true}, "child, idempotent": {true, true}} {
+	for name, c := range insiders {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, w *world) {
-				live := w.add("mcp__live", core.ToolAction, nil)
-				live.spec.Idempotent = c.idempotent
-				live.run = func(ctx *tool.Context, _ json.RawMessage) (string, error) {
-					a, err := ctx.Wait(tool.Asked{Kind: core.KindForm, Message: "Sure?"})
-					return "answered " + string(a.Answer.Action), err
-				}
-				once := script(calls("", `mcp__live {}`))
-				w.model = once
-				if c.child {
-					withResearcher(w).Model = modelFunc(once)
-					w.model = script(calls("", `agent__researcher {"message":"x"}`))
-				}
-				w.start()
-				w.send(w.message(ana, "go"))
-				w.pass(time.Minute)
-				old := w.waiting()
-				if len(old) != 1 || old[0].Message != "Sure?" {
-					t.Fatalf("waiting %+v", old)
-				}
-				w.restart()
-				w.pass(5 * time.Minute)
-				in := w.waiting()
-				if len(in) != 1 || in[0].ID == old[0].ID || (in[0].Purpose == core.PurposeUnknown) == c.idempotent {
+			synctest.Test(t, func(t *testing.T) {
+				j := newJourney(t)
+				defer j.close()
+				old := asksInside(t, j.world, c.child, c.idempotent, func() { j.begin(0, storetest.Before) })
+				j.faulty.Stop()
+				j.close()
+				j.start()
+				j.idle() // the prompt that stood there is not taken for one that waits
+				in := j.waiting()
+				if len(in) != 1 || in[0].ID == old.ID || (in[0].Purpose == core.PurposeUnknown) == c.idempotent {
 					t.Fatalf("waiting %+v", in)
 				}
-				if was, err := w.store.Input(t.Context(), old[0].ID); err != nil || was.State != core.InputExpired {
-					t.Errorf("what was asked is %s, %v", was.State, err)
+				j.say(ana, map[bool]string{true: "yes", false: "2"}[c.idempotent])
+				ends(t, j.world, old, map[bool]string{true: "answered accept", false: "Treated as done"}[c.idempotent])
+			})
+		})
+	}
+}
+
+// TestAStopWhileACallAsks: it waits for nobody then. The call ends knowing that nobody answered; one that does no
+// harm twice is made again and asks anew.
+func TestAStopWhileACallAsks(t *testing.T) {
+	for name, c := range insiders {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				old := asksInside(t, w, c.child, c.idempotent, w.start)
+				began := time.Now()
+				w.restart()
+				if took := time.Since(began); took != 0 {
+					t.Errorf("stopping took %v", took)
 				}
-				w.say(ana, map[bool]string{true: "yes", false: "2"}[c.idempotent])
-				if lines := w.lines(); lines[len(lines)-1] != "say end" {
-					t.Errorf("shown %q", lines)
+				w.idle()
+				if in := w.waiting(); c.idempotent && (len(in) != 1 || in[0].ID == old.ID || in[0].Message != "Sure?") || !c.idempotent && len(in) != 0 {
+					t.Fatalf("waiting %+v", in)
 				}
-				if got, want := told(t, w, "mcp__live"), map[bool]string{true: "answered accept", false: "Treated as done"}[c.idempotent]; !strings.Contains(got, want) {
-					t.Errorf("told %q, want %q", got, want)
+				if c.idempotent {
+					w.say(ana, "yes")
 				}
-				wantResults(t, w)
-				clean(t, w)
+				ends(t, w, old, map[bool]string{true: "answered accept", false: tool.ErrUnanswered.Error()}[c.idempotent])
 			})
 		})
 	}

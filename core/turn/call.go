@@ -208,6 +208,8 @@ func (d *driver) call(ctx context.Context, s *state) (r ran, err error) {
 	switch {
 	case d.hard.Err() != nil:
 		return ran{}, errStopping // cut: whether it ran is asked at the next start
+	case d.madeAgain(s):
+		return ran{}, errStopping
 	case errors.As(err, &ask):
 		return d.asked(ask.Asked), nil
 	case errors.Is(err, tool.ErrUnknownOutcome) && !s.safe():

@@ -69,6 +69,7 @@ type Engine struct {
 	drivers sync.WaitGroup
 	cuts    map[core.ConversationID][]*cut // what an abort ends at once
 	working map[core.ConversationID]int    // being advanced
+	held    map[core.InputID]bool          // asked by calls that go on here and wait for the answer
 
 	glances  map[string][]core.Out // by channel: edits that are tried once, without a row
 	partials partials
@@ -91,6 +92,7 @@ func New(c Config) (*Engine, error) {
 		ttl: c.ClaimTTL, grace: c.Grace, keep: c.Retention, unread: c.Unread, silent: c.Silent, streams: c.Streams, readFile: c.ReadFile, tracer: c.Tracer,
 		cuts:     map[core.ConversationID][]*cut{},
 		working:  map[core.ConversationID]int{},
+		held:     map[core.InputID]bool{},
 		glances:  map[string][]core.Out{},
 		partials: partials{texts: map[core.ConversationID]*partial{}, told: map[string]bool{}},
 		sweep:    make(chan struct{}, 1),

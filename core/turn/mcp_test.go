@@ -263,6 +263,9 @@ func TestMCPAskEndsWithItsConnection(t *testing.T) {
 			in := r.shownForm()
 			if killed {
 				r.down()
+				for len(r.waiting()) > 0 {
+					r.pass(2 * time.Millisecond)
+				}
 				r.rest()
 			} else {
 				r.tell(`"us"`)

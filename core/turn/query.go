@@ -230,7 +230,8 @@ func (e *Engine) Working(_ context.Context, channel string) ([]core.Conversation
 	return out, nil
 }
 
-// Idle waits until a conversation stands still: nothing runs or is about to, and nothing waits to be sent.
+// Idle waits until a conversation stands still: nothing runs or is about to, and nothing waits to be sent. It
+// does so too while a call of this process waits for a person.
 func (e *Engine) Idle(ctx context.Context, c core.ConversationID) error {
 	for {
 		news := e.news.wait(string(c))
@@ -247,12 +248,12 @@ func (e *Engine) Idle(ctx context.Context, c core.ConversationID) error {
 func (e *Engine) still(ctx context.Context, c core.ConversationID) (still bool, err error) {
 	err = e.store.View(ctx, c, func(r Reader) error {
 		still = false
-		held, err := r.Held()
-		if err != nil || held {
-			return err
-		}
 		rows, err := r.Out()
 		if err != nil || len(rows) > 0 {
+			return err
+		}
+		held, err := r.Held()
+		if err != nil {
 			return err
 		}
 		conv, err := r.Conversation()
@@ -260,9 +261,11 @@ func (e *Engine) still(ctx context.Context, c core.ConversationID) (still bool, 
 			return err
 		}
 		if conv.Open != "" {
-			run, err := r.Run(conv.Open)
-			still = err == nil && (run.Status == core.RunInputRequired || run.SetAside != "")
+			still, err = e.stands(r, conv.Open, held)
 			return err
+		}
+		if held {
+			return nil
 		}
 		queue, err := r.Queue(1)
 		_, known := e.agents(c.Agent())
@@ -270,4 +273,18 @@ func (e *Engine) still(ctx context.Context, c core.ConversationID) (still bool, 
 		return err
 	})
 	return still, err
+}
+
+// stands reports whether an open run stands still. held says that somebody has the claim: a call that waits for
+// a person has it, but what a call of an ended process asked is about to be ended.
+func (e *Engine) stands(r Reader, id core.RunID, held bool) (bool, error) {
+	run, err := r.Run(id)
+	if err != nil || run.Status != core.RunInputRequired {
+		return run.SetAside != "" && !held, err
+	}
+	inputs, err := treeInputs(r, run)
+	if all, any := e.holding(inputs); any {
+		return all, err
+	}
+	return !held, err
 }
