@@ -14,10 +14,11 @@ const maxLine = 1 << 20
 // errTooLong is a line longer than maxLine; it was skipped to its end.
 var errTooLong = errors.New("the line is longer than 1 MiB")
 
-// read is one line, or why there is none. io.EOF ends the input.
+// read is one line with its place, or why there is none. io.EOF ends the input.
 type read struct {
-	line string
-	err  error
+	line  string
+	order uint64
+	err   error
 }
 
 // lineReader reads a line when it is asked to, in a goroutine of its own, since a read cannot be called off.
@@ -26,10 +27,12 @@ type lineReader struct {
 	want chan struct{}
 	got  chan read
 	stop chan struct{}
+	// place is called as soon as a line was read: what is written from then on stands below it.
+	place func() uint64
 }
 
-func newLineReader(in io.Reader) *lineReader {
-	r := &lineReader{want: make(chan struct{}), got: make(chan read, 1), stop: make(chan struct{})}
+func newLineReader(in io.Reader, place func() uint64) *lineReader {
+	r := &lineReader{want: make(chan struct{}), got: make(chan read, 1), stop: make(chan struct{}), place: place}
 	go r.loop(bufio.NewReaderSize(in, 64<<10))
 	return r
 }
@@ -42,7 +45,7 @@ func (r *lineReader) loop(in *bufio.Reader) {
 			return
 		}
 		line, err := readLine(in)
-		r.got <- read{line, err}
+		r.got <- read{line, r.place(), err}
 		if err != nil && !errors.Is(err, errTooLong) {
 			return
 		}

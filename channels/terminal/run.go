@@ -10,6 +10,7 @@ import (
 
 	"parley/channels"
 	"parley/core"
+	"parley/core/turn"
 	"parley/render"
 )
 
@@ -20,7 +21,7 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 	idle, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.gone, cancel)() // nobody reads any more: no use in waiting for the turn
-	lines := newLineReader(a.cfg.In)
+	lines := newLineReader(a.cfg.In, a.place)
 	defer close(lines.stop)
 	if err := a.welcome(idle); err != nil {
 		return a.end(ctx, err)
@@ -36,19 +37,31 @@ func (a *Adapter) Run(ctx context.Context, sink channels.Sink) error {
 			a.note("That line is longer than 1 MiB and was not taken. Send a shorter one.")
 			continue
 		case errors.Is(got.err, io.EOF):
-			return a.end(ctx, a.cfg.Turns.Idle(idle, a.conv))
+			return a.end(ctx, a.leave(idle))
 		case got.err != nil:
 			return &channels.Permanent{Channel: a.cfg.Name, Hint: "the input cannot be read", Err: got.err}
 		case strings.TrimSpace(got.line) == "":
 			continue
 		}
-		if err := a.take(ctx, sink, got.line); err != nil {
+		if err := a.take(ctx, sink, got); err != nil {
 			continue
 		}
 		if err := a.cfg.Turns.Idle(idle, a.conv); err != nil {
 			return a.end(ctx, err)
 		}
 	}
+}
+
+// leave waits until the turn stands still, and says where that is for a question which will not wait for an answer.
+func (a *Adapter) leave(ctx context.Context) error {
+	if err := a.cfg.Turns.Idle(ctx, a.conv); err != nil {
+		return err
+	}
+	waiting, err := a.cfg.Turns.Waiting(ctx, a.conv)
+	if err == nil && slices.ContainsFunc(waiting, turn.Held) {
+		a.note("The question ends without an answer: its tool can wait only while Parley runs. The turn goes on at the next start.")
+	}
+	return err
 }
 
 // end is how Run ends: quietly where ctx has ended, for good where the output is gone.
@@ -109,11 +122,9 @@ func (a *Adapter) welcome(ctx context.Context) error {
 
 // after keeps the order growing where the clock has gone back since the input was shown.
 func (a *Adapter) after(in core.Input) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, p := range in.Prompts {
 		if p.Conversation == a.conv {
-			a.last = max(a.last, p.Order)
+			a.last.Store(max(a.last.Load(), p.Order)) // no line is read yet
 		}
 	}
 }
@@ -132,16 +143,15 @@ func (a *Adapter) shown(in core.Input) bool {
 // take hands a line in, and then echoes it on a pipe: a line that is echoed is stored. Nothing else is
 // written meanwhile, so that the echo stands before what the line leads to. The line is handed in even when
 // ctx has ended, since it cannot be read again; where it could not be stored the hub tells the person.
-func (a *Adapter) take(ctx context.Context, sink channels.Sink, line string) error {
+func (a *Adapter) take(ctx context.Context, sink channels.Sink, got read) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	order := a.place()
 	err := sink.Message(context.WithoutCancel(ctx), core.Message{
-		ID: fmt.Sprintf("l%016x-%s", order, a.cfg.NewID()), Conversation: a.conv, From: a.cfg.Person,
-		Text: line, Order: order, SentAt: a.cfg.Now(), Addressed: true, Command: command(line), Lang: a.cfg.Lang,
+		ID: fmt.Sprintf("l%016x-%s", got.order, a.cfg.NewID()), Conversation: a.conv, From: a.cfg.Person,
+		Text: got.line, Order: got.order, SentAt: a.cfg.Now(), Addressed: true, Command: command(got.line), Lang: a.cfg.Lang,
 	})
 	if !a.cfg.Interactive {
-		_ = a.write(voiceYou, visible(line)) // a broken output is noticed by whoever waits next
+		_ = a.write(voiceYou, visible(got.line)) // a broken output is noticed by whoever waits next
 	}
 	return err
 }

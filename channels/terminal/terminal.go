@@ -6,7 +6,9 @@
 // What is written and what is read gets its place from the clock in nanoseconds, strictly growing, and never
 // behind a prompt that an earlier process showed. A prompt counts as shown when its write returned. The next
 // line is read only while the turn stands still, so that a line always stands after the prompt that was on
-// the screen before it; a line that waited in a pipe counts as read then.
+// the screen before it; a line that waited in a pipe counts as read then. A turn stands still too while a tool
+// waits for the answer inside its call. What is shown while a line is awaited stands below a line that had been
+// read by then.
 //
 // # On a pipe
 //
@@ -21,7 +23,7 @@
 // # Leaving
 //
 // End of input (ctrl-D) ends it, as does its context (ctrl-C). What waits stays in the store; the next start
-// shows the live prompt again.
+// shows the live prompt again. What a tool asked inside its call ends without an answer, which is said.
 package terminal
 
 import (
@@ -31,6 +33,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/channels"
@@ -74,8 +77,9 @@ type Adapter struct {
 	cfg  Config
 	conv core.ConversationID
 
-	mu   sync.Mutex
-	last uint64 // the newest place given
+	last atomic.Uint64 // the newest place given
+
+	mu sync.Mutex // held while something is written
 	// sent are the prompts this process wrote, by message id.
 	sent map[string]bool
 	// asking says that the mark where to type stands on the last line.
@@ -145,10 +149,16 @@ func (a *Adapter) Edit(context.Context, channels.Target, string, render.Part) er
 // Typing shows nothing.
 func (a *Adapter) Typing(context.Context, channels.Target) error { return channels.ErrNoTyping }
 
-// place is the next place in the order of the conversation. The caller holds mu.
+// place is the next place in the order of the conversation. It waits for nobody: a line that is read while a prompt
+// is being written stands above it.
 func (a *Adapter) place() uint64 {
-	a.last = max(a.last+1, uint64(max(a.cfg.Now().UnixNano(), 0)))
-	return a.last
+	for {
+		last := a.last.Load()
+		next := max(last+1, uint64(max(a.cfg.Now().UnixNano(), 0)))
+		if a.last.CompareAndSwap(last, next) {
+			return next
+		}
+	}
 }
 
 // columns is how wide the terminal is; 0 for a pipe.

@@ -24,14 +24,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// screen is a writer that breaks when told to.
+// screen is a writer that breaks when told to. before, if set, is called with each write that comes.
 type screen struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-	err error
+	mu     sync.Mutex
+	buf    bytes.Buffer
+	err    error
+	before func(string)
 }
 
 func (s *screen) Write(p []byte) (int, error) {
+	if s.before != nil {
+		s.before(string(p))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -152,35 +156,6 @@ func pending(message string) *core.Input {
 		Kind: core.KindApproval, State: core.InputPending, Message: message, Tool: "drop", Source: "db",
 		Responders: core.Responders{Audience: []core.PersonID{"local:alice"}, Asker: "local:alice"},
 	}
-}
-
-func TestLinesAreReadOneAtATimeWhenTheTurnStandsStill(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, nil).start(t)
-		d.turns.OnAccept = func(_ context.Context, m core.Message) (turn.Accepted, error) {
-			d.turns.SetWorking(m.Conversation)
-			return turn.Accepted{Did: core.DoStart}, nil
-		}
-		d.typeLine(t, "drop it\nyes\n")
-		<-time.After(time.Hour)
-		if got := d.turns.Accepted(); len(got) != 1 {
-			t.Fatalf("%d lines were taken while the turn ran", len(got))
-		}
-		row := d.turns.Put(core.Out{Kind: core.OutReply, Conversation: d.Conversation(), Run: "prompt"})
-		d.turns.SetWorking()
-		synctest.Wait()
-		got, r := d.turns.Accepted(), d.turns.Receipts()
-		if len(got) != 2 || len(r) != 1 || row.Seq == 0 {
-			t.Fatalf("accepted %d, receipts %d", len(got), len(r))
-		}
-		if !(got[0].Order < r[0].Order && r[0].Order < got[1].Order) {
-			t.Errorf("order: line %d, prompt %d, answer %d", got[0].Order, r[0].Order, got[1].Order)
-		}
-		if got[0].ID == got[1].ID || got[0].ID > got[1].ID {
-			t.Errorf("ids %q, %q", got[0].ID, got[1].ID)
-		}
-	})
 }
 
 func TestMessage(t *testing.T) {

@@ -40,6 +40,8 @@ type app struct {
 	// channels and the handlers of those that receive by HTTP.
 	channels []channels.Channel
 	hooks    map[string]http.Handler
+	// deaf says that nothing is served by HTTP: the terminal has the store to itself.
+	deaf bool
 	// hub is there once the app runs.
 	hub *channels.Hub
 	// servers are the MCP servers whose tools the agents have.
@@ -123,8 +125,10 @@ func (a *app) readFile(ctx context.Context, m core.Message, f core.File) ([]byte
 // newID is 16 letters and digits that nobody guesses.
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
-// addTerminal adds the terminal as a channel, open to the one person who sits there.
+// addTerminal adds the terminal as a channel, open to the one person who sits there. The app then listens to
+// nobody else.
 func (a *app) addTerminal(t channels.Adapter, who core.PersonID) {
+	a.deaf = true
 	a.channels = append(a.channels, channels.Channel{Adapter: t, Access: channels.Access{Allow: []core.PersonID{who}}})
 }
 

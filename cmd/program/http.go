@@ -20,9 +20,9 @@ type server struct {
 	listener net.Listener
 }
 
-// listen opens the address of the configuration; nil where it names none.
+// listen opens the address of the configuration; nil where it names none, and in the terminal.
 func (a *app) listen(hub *channels.Hub, counts *metrics.Metrics) (*server, error) {
-	if a.cfg.API.Listen == "" {
+	if a.cfg.API.Listen == "" || a.deaf {
 		return nil, nil
 	}
 	api, err := a.api(hub)

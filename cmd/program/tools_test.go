@@ -16,6 +16,7 @@ const toolScript = `{"rules": [
 	{"when": "^read (\\w+)", "calls": [{"name": "box__read", "arguments": {"name": "{{match 1}}"}}], "then": [{"say": "Read: {{result}}"}]},
 	{"when": "^drop (\\w+)", "calls": [{"name": "box__drop", "arguments": {"name": "{{match 1}}"}}], "then": [{"say": "Drop: {{result}}"}]},
 	{"when": "^move (\\w+)", "calls": [{"name": "box__move", "arguments": {"name": "{{match 1}}"}}], "then": [{"say": "Move: {{result}}"}]},
+	{"when": "^ask (\\w+)", "calls": [{"name": "box__ask", "arguments": {"name": "{{match 1}}"}}], "then": [{"say": "Ask: {{result}}"}]},
 	{"when": "^hang (\\w+)", "calls": [{"name": "box__hang", "arguments": {"name": "{{match 1}}"}}], "then": [{"say": "Hang: {{result}}"}]},
 	{"when": "^delegate twice (.+)", "calls": [{"name": "agent__middle", "arguments": {"message": "delegate {{match 1}}"}}], "then": [{"say": "Middle: {{result}}"}]},
 	{"when": "^delegate (.+)", "calls": [{"name": "agent__worker", "arguments": {"message": "{{match 1}}"}}], "then": [{"say": "Worker: {{result}}"}]},

@@ -17,6 +17,9 @@ import (
 // which its tools note what they did.
 const mcpNotes = "PARLEY_TEST_MCP_NOTES"
 
+// mcpOlder makes that server speak an older revision, in which a tool asks inside its call.
+const mcpOlder = "PARLEY_TEST_MCP_OLDER"
+
 // note is one call that reached a tool, with what came beside its arguments.
 type note struct {
 	Tool      string          `json:"tool"`
@@ -58,11 +61,15 @@ func readNotes(t *testing.T, path string) []note {
 	return out
 }
 
-// mcpServer has a tool that reads, one that destroys, one that asks where to before it moves, and one that
-// acts and then answers only once a file says so.
+// mcpServer has a tool that reads, one that destroys, one that asks where to before it moves, one that asks that
+// inside its call, and one that acts and then answers only once a file says so.
 // Such a call ends with its server, too.
 func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "box", Version: "1"}, nil)
+	o := &sdk.ServerOptions{}
+	if os.Getenv(mcpOlder) != "" {
+		o.SupportedProtocolVersions = []string{"2025-11-25"}
+	}
+	s := sdk.NewServer(&sdk.Implementation{Name: "box", Version: "1"}, o)
 	add := func(name, schema string, a *sdk.ToolAnnotations, act func(p *sdk.CallToolParamsRaw) (answered string, ask *sdk.CallToolResult)) {
 		s.AddTool(&sdk.Tool{Name: name, Annotations: a, InputSchema: json.RawMessage(schema)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			answered := ""
@@ -81,6 +88,20 @@ func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
 	add("drop", named, nil, nil)
 	harmless := false
 	add("move", named, &sdk.ToolAnnotations{DestructiveHint: &harmless}, where)
+	s.AddTool(&sdk.Tool{Name: "ask", Annotations: &sdk.ToolAnnotations{DestructiveHint: &harmless}, InputSchema: json.RawMessage(named)},
+		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			got, err := r.Session.Elicit(ctx, whither())
+			if err != nil {
+				return nil, err
+			}
+			content, err := json.Marshal(got.Content)
+			if err != nil {
+				return nil, err
+			}
+			answered := " " + got.Action + " " + string(content)
+			err = note{Tool: "ask", Arguments: r.Params.Arguments, Answered: answered}.write(path)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "ask did" + answered}}}, err
+		})
 	s.AddTool(&sdk.Tool{Name: "hang", InputSchema: json.RawMessage(named)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if err := (note{Tool: "hang", Arguments: r.Params.Arguments, Meta: r.Params.Meta}).write(path); err != nil {
 			return nil, err
@@ -106,10 +127,14 @@ func where(p *sdk.CallToolParamsRaw) (answered string, ask *sdk.CallToolResult) 
 		}
 		return " " + got.Action + " " + string(content), nil
 	}
-	return "", &sdk.CallToolResult{RequestState: "asked-where", InputRequests: sdk.InputRequestMap{"where": &sdk.ElicitParams{
+	return "", &sdk.CallToolResult{RequestState: "asked-where", InputRequests: sdk.InputRequestMap{"where": whither()}}
+}
+
+func whither() *sdk.ElicitParams {
+	return &sdk.ElicitParams{
 		Mode: "form", Message: "Where to?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"zone":{"type":"string","enum":["eu","us"]}},"required":["zone"]}`),
-	}}}
+	}
 }
 
 // serveMCP is the whole program of the test binary as an MCP server.
