@@ -61,9 +61,9 @@ func readNotes(t *testing.T, path string) []note {
 	return out
 }
 
-// mcpServer has a tool that reads, one that destroys, one that asks where to before it moves, one that asks that
-// inside its call, and one that acts and then answers only once a file says so.
-// Such a call ends with its server, too.
+// mcpServer has a tool that reads, one that destroys, one that asks where to before it moves, and one that
+// acts and then answers only once a file says so.
+// Such a call ends with its server, too. An older one also has one that asks inside its call.
 func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
 	o := &sdk.ServerOptions{}
 	if os.Getenv(mcpOlder) != "" {
@@ -88,20 +88,9 @@ func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
 	add("drop", named, nil, nil)
 	harmless := false
 	add("move", named, &sdk.ToolAnnotations{DestructiveHint: &harmless}, where)
-	s.AddTool(&sdk.Tool{Name: "ask", Annotations: &sdk.ToolAnnotations{DestructiveHint: &harmless}, InputSchema: json.RawMessage(named)},
-		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			got, err := r.Session.Elicit(ctx, whither())
-			if err != nil {
-				return nil, err
-			}
-			content, err := json.Marshal(got.Content)
-			if err != nil {
-				return nil, err
-			}
-			answered := " " + got.Action + " " + string(content)
-			err = note{Tool: "ask", Arguments: r.Params.Arguments, Answered: answered}.write(path)
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "ask did" + answered}}}, err
-		})
+	if os.Getenv(mcpOlder) != "" {
+		addAsk(s, path)
+	}
 	s.AddTool(&sdk.Tool{Name: "hang", InputSchema: json.RawMessage(named)}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if err := (note{Tool: "hang", Arguments: r.Params.Arguments, Meta: r.Params.Meta}).write(path); err != nil {
 			return nil, err
@@ -116,6 +105,25 @@ func mcpServer(path string, ended <-chan struct{}) *sdk.Server {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "hang did " + string(r.Params.Arguments)}}}, nil
 	})
 	return s
+}
+
+// addAsk adds a tool that asks inside its call.
+func addAsk(s *sdk.Server, path string) {
+	harmless := false
+	s.AddTool(&sdk.Tool{Name: "ask", Annotations: &sdk.ToolAnnotations{DestructiveHint: &harmless}, InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			got, err := r.Session.Elicit(ctx, whither())
+			if err != nil {
+				return nil, err
+			}
+			content, err := json.Marshal(got.Content)
+			if err != nil {
+				return nil, err
+			}
+			answered := " " + got.Action + " " + string(content)
+			err = note{Tool: "ask", Arguments: r.Params.Arguments, Answered: answered}.write(path)
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "ask did" + answered}}}, err
+		})
 }
 
 // where asks in a multi round trip: the call ends, and is made again with the answer.
