@@ -66,6 +66,9 @@ func (e *Endpoint) sendMessage(ctx context.Context, req *sdk.CallToolRequest) (*
 }
 
 func (c *call) serve(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	if c.client.person() == "" {
+		return nil, c.client.refusal()
+	}
 	args, err := readArguments(req.Params.Arguments)
 	if err != nil {
 		return nil, err
@@ -175,7 +178,8 @@ func (c *call) may(in core.Input) bool {
 			return false
 		}
 	}
-	return c.e.c.Turns.MayAnswer(in, c.client.person())
+	who := c.client.person()
+	return who != "" && c.e.c.Turns.MayAnswer(in, who)
 }
 
 // asked finds the ask of an input; nil if it was not put to the client in this call.

@@ -4,7 +4,7 @@
 // # Words
 //
 // A client is a bearer token with what it may do. It is bound where it stands for one person; a client that is
-// not acts as itself, mcp:NAME. An ask is an input as it is put to a client. To reach means that a client may be
+// not acts as itself, mcp:NAME, where its token says so, and is refused where it does not. An ask is an input as it is put to a client. To reach means that a client may be
 // asked: some inputs are for other doors alone.
 //
 // # A call of send_message

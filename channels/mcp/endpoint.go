@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -49,18 +50,27 @@ type Client struct {
 	All    bool
 	// Person is the one person it is bound to, "" where it is not bound to exactly one.
 	Person core.PersonID
+	// Itself says that a client without Person may act as mcp:NAME. One that has neither speaks for nobody: it
+	// starts and settles nothing.
+	Itself bool
 	// MayApprove says that its person may approve calls here.
 	MayApprove bool
 }
 
 func (c Client) sees(id core.AgentID) bool { return c.All || slices.Contains(c.Agents, id) }
 
-// person is who speaks and answers.
+// person is who speaks and answers, "" for nobody.
 func (c Client) person() core.PersonID {
-	if c.Person == "" {
+	if c.Person == "" && c.Itself {
 		return core.PersonID(via + ":" + c.Name)
 	}
 	return c.Person
+}
+
+// refusal says what a client that speaks for nobody lacks.
+func (c Client) refusal() error {
+	return fmt.Errorf("the token %[1]s speaks for nobody, so it may send nothing and nothing was changed: "+
+		"set speaksFor of the token to exactly one person, or list %[2]s:%[1]s in it to let the client act as itself", c.Name, via)
 }
 
 // Tokens knows the clients.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/core"
@@ -107,6 +109,9 @@ func (c *call) converse(ctx context.Context) (*sdk.CallToolResult, error) {
 			continue
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
+		case err != nil && unfit(err) != "":
+			c.misfit(c.asked(in.ID), unfit(err))
+			continue
 		case err != nil:
 			c.e.c.Log.Info("a client could not ask", "client", c.client.Name, "input", in.ID, "err", err)
 			c.note("%s was not answered: %s", in.ID, clean(err.Error()))
@@ -117,6 +122,18 @@ func (c *call) converse(ctx context.Context) (*sdk.CallToolResult, error) {
 			return nil, err
 		}
 	}
+}
+
+// unfit is why a library, ours or the client's, refused an accepted answer for its content; "" for every other
+// error. Neither library has a value for it, so that it is known by its sentence.
+func unfit(err error) string {
+	const sentence = "content does not match requested schema"
+	_, reason, found := strings.Cut(err.Error(), sentence)
+	var wire *jsonrpc.Error
+	if !found || errors.As(err, &wire) && wire.Code != jsonrpc.CodeInvalidParams {
+		return ""
+	}
+	return "the content does not match the schema" + reason
 }
 
 // errElsewhere ends an ask whose input has ended at another door.

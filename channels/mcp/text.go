@@ -35,6 +35,15 @@ func message(in core.Input, a ask, agent string) string {
 	if in.Message != "" {
 		fmt.Fprintf(&b, "%s\n", clean(in.Message))
 	}
+	for _, q := range in.Questions {
+		switch prompt := clean(q.Prompt); {
+		case prompt == clean(in.Message):
+		case len(in.Questions) > 1:
+			fmt.Fprintf(&b, "- %s\n", prompt)
+		default:
+			fmt.Fprintf(&b, "%s\n", prompt)
+		}
+	}
 	if in.Kind == core.KindApproval {
 		shown, masked := render.Masked(in.Arguments, in.Redact)
 		fmt.Fprintf(&b, "\nArguments:\n%s\n", shown)

@@ -54,14 +54,15 @@ type world struct {
 	ran   []string      // calls that really ran
 }
 
-// tokens: "bound" may approve as ana, "asks" stands for ana and may not, "loose" for nobody, "foreign" sees
-// another agent, "second" is ana's other client.
+// tokens: "bound" may approve as ana, "asks" stands for ana and may not, "loose" for itself, "mute" for nobody,
+// "foreign" sees another agent, "second" is ana's other client.
 func newWorld(t testing.TB) *world {
 	w := &world{t: t, human: core.DefaultHumanInput(), tokens: map[string]mcp.Client{
 		"bound":   {Name: "bound", Agents: []core.AgentID{"ops"}, Person: ana, MayApprove: true},
 		"second":  {Name: "second", Agents: []core.AgentID{"ops"}, Person: ana, MayApprove: true},
 		"asks":    {Name: "asks", Agents: []core.AgentID{"ops"}, Person: ana},
-		"loose":   {Name: "loose", Agents: []core.AgentID{"ops"}, MayApprove: true},
+		"loose":   {Name: "loose", Agents: []core.AgentID{"ops"}, Itself: true, MayApprove: true},
+		"mute":    {Name: "mute", Agents: []core.AgentID{"ops"}, MayApprove: true},
 		"foreign": {Name: "foreign", Agents: []core.AgentID{"other"}, Person: ana, MayApprove: true},
 	}}
 	var err error

@@ -110,7 +110,7 @@ func (c *check) api() {
 				c.once(at.key("channels").index(j), "there is no channel %q", c.shown(at.key("channels").index(j), name))
 			}
 		}
-		c.speaksFor(at.key("speaksFor"), t.SpeaksFor)
+		c.speaksFor(at.key("speaksFor"), t)
 		if t.MCPMayApprove && t.person() == "" {
 			c.once(at.key("mcpMayApprove"), "needs speaksFor with exactly one person, who approves")
 		}
@@ -120,15 +120,20 @@ func (c *check) api() {
 	}
 }
 
-// speaksFor takes exact people and PLATFORM:*.
-func (c *check) speaksFor(at Path, list []string) {
-	for i, s := range list {
+// speaksFor takes exact people and PLATFORM:*, and for MCP clients the token itself.
+func (c *check) speaksFor(at Path, t TokenConfig) {
+	for i, s := range t.SpeaksFor {
 		surface, all := strings.CutSuffix(s, ":*")
-		if _, known := platforms[surface]; !all || !known {
+		_, known := platforms[surface]
+		switch {
+		case all && known, s == mcpSelf+"*", s == mcpSelf+t.Name:
+		case strings.HasPrefix(s, mcpSelf):
+			c.once(at.index(i), "%q is no person: want %s%s, which lets this token's MCP client act as itself", c.shown(at.index(i), s), mcpSelf, t.Name)
+		default:
 			c.person(at.index(i), s)
 		}
 	}
-	c.distinct(at, list)
+	c.distinct(at, t.SpeaksFor)
 }
 
 func portNumber(s string) bool {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"parley/channels/webhook"
@@ -113,12 +114,30 @@ func (w WebhookConfig) hook() webhook.Hook {
 	return webhook.Hook{URL: w.URL, Secret: w.Secret.Reveal(), Events: w.Events}
 }
 
+// mcpSelf begins what lets a token act as itself, at the MCP endpoint alone: mcp:NAME or mcp:*.
+const mcpSelf = "mcp:"
+
 // person is the one person that a token speaks for, "" where it is not exactly one.
 func (t TokenConfig) person() core.PersonID {
-	if len(t.SpeaksFor) != 1 || strings.HasSuffix(t.SpeaksFor[0], ":*") {
+	if len(t.SpeaksFor) != 1 || strings.HasSuffix(t.SpeaksFor[0], ":*") || strings.HasPrefix(t.SpeaksFor[0], mcpSelf) {
 		return ""
 	}
 	return core.PersonID(t.SpeaksFor[0])
+}
+
+// itself reports whether an MCP client with the token may act as mcp:NAME.
+func (t TokenConfig) itself() bool {
+	return slices.Contains(t.SpeaksFor, mcpSelf+t.Name) || slices.Contains(t.SpeaksFor, mcpSelf+"*")
+}
+
+// people are those a token speaks for over HTTP and on the web page, where a client is never a person.
+func (t TokenConfig) people() (out []string) {
+	for _, s := range t.SpeaksFor {
+		if !strings.HasPrefix(s, mcpSelf) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // platformKeys refuses keys of another platform, and asks for those that one needs.

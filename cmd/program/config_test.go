@@ -126,6 +126,8 @@ func TestConfigRefuses(t *testing.T) {
 		{"text for a switch", map[string]string{"tg.streaming": `"yes"`}, "channels[0].streaming: want boolean, not string"},
 		{"a webhook without https", map[string]string{"webhooks": `[{"url":"http://example.com/x","secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}]`}, "webhooks[0]: "},
 		{"a person for several", map[string]string{"api.tokens": `[{"name":"a","token":"t","speaksFor":["local:a","local:b"],"mcpMayApprove":true}]`}, "api.tokens[0].mcpMayApprove: "},
+		{"another client's self", map[string]string{"api.tokens": `[{"name":"a","token":"t","speaksFor":["mcp:b"]}]`}, `api.tokens[0].speaksFor[0]: "mcp:b" is no person: want mcp:a`},
+		{"a client that approves for itself", map[string]string{"api.tokens": `[{"name":"a","token":"t","speaksFor":["mcp:a"],"mcpMayApprove":true}]`}, "api.tokens[0].mcpMayApprove: "},
 		{"outbound", map[string]string{"outbound": `{"allowPrivate":["not a host!"]}`}, "outbound.allowPrivate[0]: "},
 		{"a doubled builtin", map[string]string{"agents.ops.builtins": `["ask_user","ask_user"]`}, `agents.ops.builtins[1]: "ask_user" is listed twice`},
 		{"an expiry of 0", map[string]string{hi + "expiresInSeconds": "0"}, hi + "expiresInSeconds: want at least 1"},
@@ -382,7 +384,7 @@ func TestWarnings(t *testing.T) {
 	for path, c := range map[string]struct{ value, want string }{
 		"tg.access":         {`{}`, "channels[0].access: names nobody and is not public"},
 		"agents.ops.locale": {`"xx"`, "agents.ops.locale: no words are known of this language"},
-		"api.tokens":        {`[{"name":"ops","token":"t","speaksFor":["slack:*","api:deploy"],"agents":["ops"]}]`, "api.tokens: open nothing without api.listen"},
+		"api.tokens":        {`[{"name":"ops","token":"t","speaksFor":["slack:*","api:deploy","mcp:ops","mcp:*"],"agents":["ops"]}]`, "api.tokens: open nothing without api.listen"},
 	} {
 		cfg, problems := load(t, with(t, map[string]string{path: c.value}))
 		if len(problems) != 0 || len(cfg.Warnings) != 1 || !strings.HasPrefix(cfg.Warnings[0], c.want) {

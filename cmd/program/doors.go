@@ -20,7 +20,7 @@ func (t mcpTokens) Client(token string) (c mcp.Client, ok bool) {
 		if subtle.ConstantTimeCompare([]byte(have.Token.Reveal()), []byte(token)) != 1 {
 			continue
 		}
-		c, ok = mcp.Client{Name: have.Name, All: have.Admin, Person: t.app.person(have.person()), MayApprove: have.MCPMayApprove}, true
+		c, ok = mcp.Client{Name: have.Name, All: have.Admin, Person: t.app.person(have.person()), Itself: have.itself(), MayApprove: have.MCPMayApprove}, true
 		for _, id := range have.Agents {
 			c.Agents = append(c.Agents, core.AgentID(id))
 		}

@@ -12,7 +12,7 @@ import (
 func (a *app) inbox() (*inbox.Inbox, error) {
 	var tokens []inbox.Token
 	for _, t := range a.cfg.API.Tokens {
-		out := inbox.Token{Name: t.Name, Secret: t.Token.Reveal(), SpeaksFor: t.SpeaksFor, Admin: t.Admin}
+		out := inbox.Token{Name: t.Name, Secret: t.Token.Reveal(), SpeaksFor: t.people(), Admin: t.Admin}
 		for _, id := range t.Agents {
 			out.Agents = append(out.Agents, core.AgentID(id))
 		}

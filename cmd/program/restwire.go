@@ -19,7 +19,7 @@ func silent(channel string) bool { return slices.Contains(surfaces, channel) }
 func (a *app) api(hub *channels.Hub) (*rest.API, error) {
 	var tokens []rest.Token
 	for _, t := range a.cfg.API.Tokens {
-		out := rest.Token{Name: t.Name, Secret: t.Token.Reveal(), Channels: t.Channels, SpeaksFor: t.SpeaksFor, Admin: t.Admin}
+		out := rest.Token{Name: t.Name, Secret: t.Token.Reveal(), Channels: t.Channels, SpeaksFor: t.people(), Admin: t.Admin}
 		for _, id := range t.Agents {
 			out.Agents = append(out.Agents, core.AgentID(id))
 		}
