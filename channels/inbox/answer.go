@@ -114,11 +114,11 @@ func (v *visit) answer() error {
 			settlement.Hash = seen
 		}
 	}
-	if len(bad) > 0 {
-		if v.i.c.Turns.MayAnswer(in, v.s.Person) {
-			return v.refused(&core.AnswerError{Code: core.AnswerInvalid, Input: in.ID, Reason: "the content does not fit", Fields: bad}, in)
-		}
+	switch may := v.i.c.Turns.MayAnswer(in, v.s.Person); {
+	case !may:
 		settlement.Submission = core.Submission{} // no answer: the engine refuses the person and keeps that it did
+	case len(bad) > 0 && in.Pending():
+		return v.refused(&core.AnswerError{Code: core.AnswerInvalid, Input: in.ID, Reason: "the content does not fit", Fields: everyBad(in, s, bad)}, in)
 	}
 	_, err = v.i.c.Turns.SettleAll(v.r.Context(), []turn.Settlement{settlement})
 	var no *core.AnswerError
@@ -132,14 +132,32 @@ func (v *visit) answer() error {
 	return nil
 }
 
-// refused shows the input as it stands now, with why an answer was not taken and what was entered.
+// everyBad adds to what no answer can be made of what the engine would say of the rest.
+func everyBad(in core.Input, s core.Submission, bad []core.FieldError) []core.FieldError {
+	var no *core.AnswerError
+	if _, err := core.Resolve(in, s); !errors.As(err, &no) {
+		return bad
+	}
+	left := slices.Clone(bad) // each stands for one of the engine's about the same field
+	for _, f := range no.Fields {
+		if at := slices.IndexFunc(left, func(b core.FieldError) bool { return b.Field == f.Field }); at >= 0 {
+			left = slices.Delete(left, at, at+1)
+			continue
+		}
+		bad = append(bad, f)
+	}
+	return bad
+}
+
+// refused shows the input as it stands now, with why an answer was not taken and what was entered. To who may not
+// see it there is no such input.
 func (v *visit) refused(no *core.AnswerError, in core.Input) error {
 	in, err := v.i.c.Turns.Input(v.r.Context(), in.ID)
 	if err != nil {
 		return err
 	}
 	if !v.may(in) {
-		return &failure{status[no.Code], sentence(no, in)}
+		return errNoPage
 	}
 	filled := map[string][]string(nil)
 	if no.Code == core.AnswerInvalid && in.Pending() {
@@ -148,8 +166,8 @@ func (v *visit) refused(no *core.AnswerError, in core.Input) error {
 	c := v.card(in, filled)
 	c.Wrong = &wrong{Sentence: sentence(no, in)}
 	for _, f := range no.Fields {
-		at := slices.IndexFunc(c.Controls, func(k control) bool { return k.Field == f.Field })
-		if at < 0 || c.Controls[at].Error != "" {
+		at := slices.IndexFunc(c.Controls, func(k control) bool { return k.Field == f.Field && k.Error == "" })
+		if at < 0 {
 			c.Wrong.Fields = append(c.Wrong.Fields, core.FieldError{Field: render.Visible(f.Field), Reason: render.Visible(f.Reason)})
 			continue
 		}
@@ -179,12 +197,15 @@ func (v *visit) reveal() error {
 	if err != nil {
 		return err
 	}
+	seen := v.may(in)
 	in, err = v.i.c.Turns.Reveal(v.r.Context(), in.ID, v.s.Person, via)
 	var no *core.AnswerError
-	if errors.As(err, &no) {
+	switch {
+	case errors.As(err, &no) && !seen:
+		return errNoPage
+	case errors.As(err, &no):
 		return &failure{status[no.Code], "Only who may answer may see what is masked. That you asked is noted."}
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	c := v.card(in, nil)

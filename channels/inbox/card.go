@@ -62,6 +62,24 @@ func (c card) ElementID() string { return "in-" + string(c.Input.ID) }
 // Skips reports whether the input can be skipped.
 func (c card) Skips() bool { return c.Kind == core.KindQuestion }
 
+// SkipHelp says what a skip will do.
+func (c card) SkipHelp() string {
+	with := 0
+	for _, q := range c.Questions {
+		if q.HasDefaults() {
+			with++
+		}
+	}
+	switch {
+	case with == 0:
+		return "There are no defaults, so this declines."
+	case with < len(c.Questions):
+		return "Defaults stand, unconfirmed. What has none stays without an answer."
+	default:
+		return "Defaults stand, unconfirmed."
+	}
+}
+
 // card makes the card of an input for the session's person. filled are the values that were handed in, or nil.
 func (v *visit) card(in core.Input, filled map[string][]string) card {
 	c := card{

@@ -81,8 +81,8 @@ func TestAU03TheSameVerdicts(t *testing.T) {
 		says  string
 	}{
 		{"ops", "ana", 303, ""}, {"ops", "ben", 303, ""}, {"ops", "root", 303, ""},
-		{"ops", "cleo", 403, "test:cleo may not answer it. It still waits."},
-		{"strict", "ben", 303, ""}, {"strict", "ana", 403, "test:ana may not answer it. It still waits."}, {"strict", "cleo", 403, "It still waits."},
+		{"ops", "cleo", 404, "There is no such thing here"},
+		{"strict", "ben", 303, ""}, {"strict", "ana", 403, "test:ana may not answer it. It still waits."}, {"strict", "cleo", 404, "There is no such thing here"},
 		{"ops", "far", 404, "There is no such thing here"}, {"other", "far", 303, ""}, {"other", "ana", 404, "There is no such thing here"}, {"other", "root", 303, ""},
 	} {
 		t.Run(string(tt.agent)+" "+tt.token, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestReveal(t *testing.T) {
 	path := "/inbox/inputs/" + string(in.ID) + "/reveal"
 	w.as("ben").post(path, url.Values{}).want(t, 200, "hunter2", "1234", `a\u{202E}b`, "Nothing is masked now", ">Approve</button>")
 	w.as("ana").post(path, url.Values{}).want(t, 403, "!hunter2")
-	w.as("cleo").post(path, url.Values{}).want(t, 403, "!hunter2")
+	w.as("cleo").post(path, url.Values{}).want(t, 404, "!hunter2")
 	w.as("far").post(path, url.Values{}).want(t, 404, "!hunter2")
 	w.as("ben").get(path).want(t, 405, "!hunter2")
 	w.as("ben").get("/inbox/inputs/"+string(in.ID)).want(t, 200, "!hunter2", "!1234", "digest")

@@ -177,7 +177,7 @@ func (c cell) submitted() verdict {
 	switch status {
 	case http.StatusSeeOther:
 		return c.after(before, "web")
-	case http.StatusForbidden:
+	case http.StatusForbidden, http.StatusNotFound: // who may not see it either is told of nothing
 		return forbidden
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return invalid
