@@ -77,10 +77,11 @@ func (p *program) listLetters(ctx context.Context, cfg *Config, m webhook.Memory
 		if err != nil {
 			return failed(err, "")
 		}
-		line := fmt.Sprintf("%d. %s: %s, %s\n", i+1, w.hook().Address(), counted(len(s.Dead), "dead letter"), counted(len(s.Pending), "message")+" on the way")
+		name := fmt.Sprintf("webhooks[%d] %s", i, w.hook().Address()) // addresses may differ by what is not shown
+		line := fmt.Sprintf("%s: %s, %s\n", name, counted(len(s.Dead), "dead letter"), counted(len(s.Pending), "message")+" on the way")
 		switch {
 		case !known:
-			line = fmt.Sprintf("%d. %s: nothing was sent yet\n", i+1, w.hook().Address())
+			line = fmt.Sprintf("%s: nothing was sent yet\n", name)
 		case s.Disabled != "":
 			line += fmt.Sprintf("   disabled: %s\n", s.Disabled)
 		}
@@ -112,6 +113,7 @@ func (p *program) retryLetters(ctx context.Context, cfg *Config, m webhook.Memor
 	all := slices.Equal(ids, []string{"all"})
 	dead := map[string][]string{} // by address
 	found := map[string]bool{}
+	n := 0 // first those that waited at a webhook that was disabled, then also the dead
 	for _, w := range cfg.Webhooks {
 		s, known, err := webhook.Look(ctx, m, w.URL)
 		if err != nil {
@@ -125,13 +127,15 @@ func (p *program) retryLetters(ctx context.Context, cfg *Config, m webhook.Memor
 		if all && known && s.Disabled != "" && dead[w.URL] == nil {
 			dead[w.URL] = []string{}
 		}
+		if s.Disabled != "" && dead[w.URL] != nil {
+			n += len(s.Pending)
+		}
 	}
 	for _, id := range ids {
 		if !all && !found[id] {
 			return failed(fmt.Errorf("no webhook has a dead letter %q", id), "parley webhooks list prints their ids")
 		}
 	}
-	n := 0
 	for _, w := range cfg.Webhooks {
 		these, ok := dead[w.URL]
 		if !ok {

@@ -102,7 +102,7 @@ func TestWebhooksCommand(t *testing.T) {
 
 	listed := parley(exitDone)
 	ids := regexp.MustCompile(`msg_\S+`).FindAllString(listed, -1)
-	if len(ids) != 2 || !strings.Contains(listed, "2 dead letters") || !strings.Contains(listed, "10 tries") || !strings.Contains(listed, "503 Service Unavailable") ||
+	if len(ids) != 2 || !strings.Contains(listed, "2 dead letters") || !strings.Contains(listed, "webhooks[0] http://127.0.0.1") || !strings.Contains(listed, "webhooks[1] http://127.0.0.1") || !strings.Contains(listed, "10 tries") || !strings.Contains(listed, "503 Service Unavailable") ||
 		!strings.Contains(listed, "input i1") || !strings.Contains(listed, "disabled: 410 Gone") {
 		t.Fatalf("it lists\n%s", listed)
 	}
@@ -115,8 +115,12 @@ func TestWebhooksCommand(t *testing.T) {
 	if out := parley(exitDone, "list"); !strings.Contains(out, "1 dead letter, 1 message on the way") || strings.Contains(out, ids[0]) {
 		t.Errorf("after one was handed on:\n%s", out)
 	}
-	if out := parley(exitDone, "retry", "all"); !strings.Contains(out, "1 message will be tried again") {
+	// One dead letter, and the two that wait at the webhook that was disabled.
+	if out := parley(exitDone, "retry", "all"); !strings.Contains(out, "3 messages will be tried again") {
 		t.Errorf("all: %s", out)
+	}
+	if out := parley(exitDone, "retry", "all"); !strings.Contains(out, "0 messages will be tried again") {
+		t.Errorf("all, a second time: %s", out)
 	}
 	if out := parley(exitDone); strings.Contains(out, "disabled") || strings.Contains(out, "msg_") {
 		t.Errorf("after all were handed on:\n%s", out)
