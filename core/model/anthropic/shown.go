@@ -10,22 +10,34 @@ import (
 type shown struct {
 	tell func(soFar string)
 	text joined
+	// other are the blocks that are no text: what comes in them is not the reply's.
+	other map[int64]bool
 }
 
 // see takes one event of the stream.
 func (s *shown) see(event anthropic.MessageStreamEventUnion) {
 	var more string
 	switch event.Type {
+	case "message_start":
+		s.other = nil
 	case "content_block_start":
-		s.text.block(event.ContentBlock.Type)
+		kind := event.ContentBlock.Type
+		s.text.block(kind)
+		if s.other == nil {
+			s.other = map[int64]bool{}
+		}
+		s.other[event.Index] = kind != "text"
 		more = event.ContentBlock.Text
 	case "content_block_delta":
 		if event.Delta.Type == "text_delta" {
 			more = event.Delta.Text
 		}
 	}
+	if s.other[event.Index] {
+		return
+	}
 	if more != "" {
-		s.text.write(more)
+		s.text.write(string([]rune(more))) // bytes that are no text become what JSON makes of them
 		s.tell(s.text.String())
 	}
 }
