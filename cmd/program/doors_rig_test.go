@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -30,16 +29,6 @@ type house struct {
 	client  *http.Client
 	changes []func(*Config)
 	stop    func()
-}
-
-// freeAddress is one on loopback that nobody has now.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	mustBe(t, err)
-	address := l.Addr().String()
-	mustBe(t, l.Close())
-	return address
 }
 
 func mustBe(t testing.TB, err error) {

@@ -3,7 +3,6 @@ package program
 import (
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,10 +32,7 @@ func newLoginBench(t *testing.T) loginBench {
 	door := httptest.NewServer(guard.Handler(box.Config.Handler))
 	t.Cleanup(door.Close)
 	guard.Resource = door.URL + "/mcp"
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	redirect := "http://" + l.Addr().String() + "/callback"
-	must(t, l.Close())
+	redirect := "http://" + freeAddress(t) + "/callback"
 	server := map[string]any{"name": "box", "url": guard.Resource, "oauth": map[string]any{"grant": "authorization_code", "redirect": redirect}}
 	b := newBench(t, map[string]any{"ops": withServer(server)}, map[string]any{"outbound": map[string]any{"allowPrivate": []string{"127.0.0.0/8"}}})
 	b.notes = notes

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -193,4 +195,23 @@ func wantDrops(t *testing.T, store string, n int, story string) {
 	if len(lines) != n || len(keys) != n {
 		t.Errorf("%d effects under %d keys, want %d\n%s", len(lines), len(keys), n, story)
 	}
+}
+
+// nextPort is below the ports that systems give to connections and to listeners that ask for any: an address
+// that was found free stays so until its program takes it, and takes it again after a kill.
+var nextPort atomic.Uint32
+
+// freeAddress is one on loopback that nobody has now, and no other test is given.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	nextPort.CompareAndSwap(0, 20000+uint32(os.Getpid()%100)*100)
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", nextPort.Add(1))
+		if l, err := net.Listen("tcp", address); err == nil {
+			mustBe(t, l.Close())
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }

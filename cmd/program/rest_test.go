@@ -2,7 +2,6 @@ package program
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,10 +21,7 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	s := &site{t: t, address: l.Addr().String(), token: "a-token-of-the-test"}
-	must(t, l.Close())
+	s := &site{t: t, address: freeAddress(t), token: "a-token-of-the-test"}
 	dir := t.TempDir()
 	s.config, s.store = filepath.Join(dir, "c.json"), filepath.Join(dir, "p.db")
 	must(t, os.WriteFile(s.config, fmt.Appendf(nil, `{"store": {"path": "p.db"}, "models": {"m": {"provider": "scripted"}}, "agents": {"ops": {"model": "m", "builtins": ["demo"], "ask": true}},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,10 +39,7 @@ func newSlack(t *testing.T, cfg slacktest.Config) *slackStage {
 func bySocket(t *testing.T) platformUnderTest { return newSlack(t, slacktest.Config{}) }
 
 func byEvents(t *testing.T) platformUnderTest {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := l.Addr().String()
-	must(t, l.Close())
+	address := freeAddress(t)
 	retries := make([]time.Duration, 300)
 	for i := range retries {
 		retries[i] = 100 * time.Millisecond

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -254,10 +253,7 @@ func TestTelegramKilledBeforeTheTool(t *testing.T) {
 // brings the answer again until another process has taken it.
 func TestTelegramWebhook(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := l.Addr().String()
-	must(t, l.Close())
+	address := freeAddress(t)
 	b := newBot(t, func(cfg map[string]any) {
 		cfg["api"] = map[string]any{"listen": address, "publicURL": "http://" + address}
 		cfg["channels"].([]any)[0].(map[string]any)["webhook"] = true
